@@ -1,0 +1,115 @@
+"""Our own facts beside the schema: curated class names (names.toml) and docstrings (docs.toml), one pair per version.
+
+Both are optional. Without names the naming rule decides; without docs the schema's own descriptions are used.
+
+    names.toml   [UNION]  CLASS = ["tag", "tag/nested tag", "*"]        tags by slashes, a branch without tag by its title
+    docs.toml    [DEFINITION] doc = "..."    [DEFINITION.fields] wireName = "..."    [UNION.variants] "tag/nested" = "..."
+                 ["*".fields] wireName = "..."                          for that property wherever nothing else is said
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from codegen.errors import CodegenError, Diagnostic, fail
+
+EVERYWHERE = "*"
+FALLBACK = "*"
+
+
+def path_key(path: tuple[str, ...]) -> str:
+    """Tags joined by slashes; a slash inside a tag is written `~1`, a tilde `~0`, as in JSON Pointers."""
+    return "/".join(tag.replace("~", "~0").replace("/", "~1") for tag in path)
+
+
+@dataclass
+class Names:
+    """Curated names of synthesised classes. Remembers what was asked for, so that stale entries can be reported."""
+
+    place: str = ""
+    entries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    used: set[tuple[str, str]] = field(default_factory=set)
+
+    def lookup(self, union: str, path: tuple[str, ...]) -> str | None:
+        key = path_key(path)
+        found = self.entries.get(union, {}).get(key)
+        if found is not None:
+            self.used.add((union, key))
+        return found
+
+    def unused(self) -> Iterator[Diagnostic]:
+        for union, by_path in self.entries.items():
+            for key, name in by_path.items():
+                if (union, key) not in self.used:
+                    yield Diagnostic(
+                        f"{self.place} [{union}] {name}",
+                        f"the variant {key!r}, which no schema of this version has",
+                        "a variant of that union; take the entry out or mend it",
+                    )
+
+
+@dataclass(frozen=True)
+class Docs:
+    """Docstrings by definition, property and variant."""
+
+    place: str = ""
+    entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def definition(self, name: str) -> str:
+        return str(self.entries.get(name, {}).get("doc", ""))
+
+    def property(self, name: str, wire: str) -> str:
+        own = self.entries.get(name, {}).get("fields", {}).get(wire)
+        return str(own or self.entries.get(EVERYWHERE, {}).get("fields", {}).get(wire, ""))
+
+    def variant(self, union: str, path: tuple[str, ...]) -> str:
+        return str(self.entries.get(union, {}).get("variants", {}).get(path_key(path), ""))
+
+
+def load_names(folder: Path) -> Names:
+    """names.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
+    path = folder / "names.toml"
+    entries: dict[str, dict[str, str]] = {}
+    for union, classes in _read(path).items():
+        by_path = entries.setdefault(union, {})
+        if not isinstance(classes, dict):
+            raise fail(f"{path.name} {union}", "a value", "a table of class names")
+        for name, tags in classes.items():
+            if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
+                raise fail(f"{path.name} [{union}] {name}", repr(tags), "a list of tags")
+            for tag in tags:
+                if tag in by_path:
+                    raise fail(f"{path.name} [{union}]", f"the variant {tag!r} twice", "one name for a variant")
+                by_path[tag] = name
+    return Names(path.name, entries)
+
+
+def load_docs(folder: Path) -> Docs:
+    """docs.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
+    path = folder / "docs.toml"
+    entries = _read(path)
+    problems = []
+    for name, entry in entries.items():
+        texts = [entry.get("doc", ""), *entry.get("fields", {}).values(), *entry.get("variants", {}).values()]
+        if set(entry) - {"doc", "fields", "variants"} or not all(isinstance(text, str) for text in texts):
+            problems.append(
+                Diagnostic(f"{path.name} [{name}]", repr(sorted(entry)), "doc, fields and variants as text")
+            )
+    if problems:
+        raise CodegenError(problems)
+    return Docs(path.name, entries)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise fail(path.name, str(error), "a TOML file in UTF-8") from None
+    except OSError as error:
+        raise fail(str(path), error.strerror or str(error), "a readable file") from None

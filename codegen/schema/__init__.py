@@ -1,0 +1,1 @@
+"""Schema files as facts: read, checked, stripped of prose, pinned by the lock."""

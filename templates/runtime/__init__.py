@@ -1,0 +1,1 @@
+"""The hand-written half of the package: the codec that every profile shares."""
