@@ -253,7 +253,7 @@ Definition: TypeAlias = Alias | Enum | Struct | Record | Fallback | TaggedUnion 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One wire method as its receiving side sees it. `result` is None for a notification."""
+    """One wire method as its receiving side sees it. `result` is None for a notification, and where it is always null."""
 
     side: Side
     kind: Kind

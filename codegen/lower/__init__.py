@@ -31,6 +31,9 @@ def lower(
         view = View(definitions[original], "/$defs/" + original.replace("~", "~0").replace("/", "~1"), problems)
         name = problems.renamed.get(original, original)
         shapes[name] = documented(read_definition(name, view), original, docs)
+    while problems.anonymous.keys() - shapes.keys():
+        for name in problems.anonymous.keys() - shapes.keys():
+            shapes[name] = read_definition(name, problems.anonymous[name])
     methods = read_methods(schema, frames, problems)
     if problems.found:
         raise CodegenError(problems.found)
@@ -38,7 +41,8 @@ def lower(
     if problems.found:
         raise CodegenError(problems.found)
     version, _, channel = profile.partition("/")
-    return ir.Profile(version, channel, source, lowered, tuple(shapes), frames, methods)
+    exported = tuple(problems.renamed.get(name, name) for name in plain)
+    return ir.Profile(version, channel, source, lowered, exported, frames, methods)
 
 
 def _class_names(definitions: list[str], problems: Problems) -> dict[str, str]:

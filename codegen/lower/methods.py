@@ -11,13 +11,15 @@ from codegen.lower.view import Problems
 
 # Who sends it, and what: an AgentRequest goes from the agent to the client.
 _ENVELOPE = re.compile(r"(Agent|Client|Proxy)(Request|Response|Notification)")
+# Older schemas frame once more around the envelopes.
+_OUTER = re.compile(r"(Agent|Client)OutgoingMessage")
 
 
 def envelopes(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """Definitions that only frame messages: named as envelopes, with `id`, `method`, `params` or alternatives."""
     found = []
     for name, definition in schema.get("$defs", {}).items():
-        if _ENVELOPE.fullmatch(name) and isinstance(definition, dict):
+        if (_ENVELOPE.fullmatch(name) or _OUTER.fullmatch(name)) and isinstance(definition, dict):
             framed = {"method", "params", "id"} & set(definition.get("properties", {}))
             if framed or "anyOf" in definition or "oneOf" in definition:
                 found.append(name)
@@ -28,52 +30,71 @@ def read_methods(schema: Mapping[str, Any], frames: tuple[str, ...], problems: P
     """Every wire method once for each receiving side and kind, in the schema's order."""
     definitions = schema["$defs"]
     kinds: dict[str, set[str]] = {}
+    empty: set[str] = set()
     for frame in frames:
-        kind = _ENVELOPE.fullmatch(frame)
-        assert kind is not None
-        for name in referred(definitions[frame]):
-            kinds.setdefault(name, set()).add(kind[2].lower())
-    params: dict[tuple[str, str, str], str] = {}
-    results: dict[tuple[str, str], str] = {}
+        envelope = _ENVELOPE.fullmatch(frame)
+        if envelope is not None:
+            empty |= set(_null_titles(definitions[frame]))
+            for name in referred(definitions[frame]):
+                kinds.setdefault(name, set()).add(envelope[2].lower())
+    params: dict[tuple[ir.Side, ir.Kind, str], str] = {}
+    results: dict[tuple[ir.Side, str], str] = {}
     for name, definition in definitions.items():
         if not isinstance(definition, dict) or "x-method" not in definition:
             continue
-        method, side = str(definition["x-method"]), str(definition.get("x-side", ""))
-        pointer = f"/$defs/{name}"
-        if side not in get_args(ir.Side):
-            problems.add(pointer, f"x-side {side!r}", f"one of {', '.join(get_args(ir.Side))}")
-        found = kinds.get(name) or ({"notification"} if side == "protocol" else set())
+        method = str(definition["x-method"])
+        found = kinds.get(name) or ({"notification"} if definition.get("x-side") == "protocol" else set())
         if len(found) != 1:
-            problems.add(
-                pointer, f"{name} in {len(found)} kinds of envelope", "a method's params or result, in one envelope"
-            )
+            where = f"{name} in {len(found)} kinds of envelope"
+            problems.add(f"/$defs/{name}", where, "a method's params or result, in one kind of envelope")
             continue
         kind_name = found.pop()
-        if kind_name == "response":
-            taken = results.setdefault((side, method), name)
-        else:
-            taken = params.setdefault((side, kind_name, method), name)
-        if taken != name:
-            problems.add(
-                pointer, f"a second {kind_name} of {method} for the {side} side", f"one, as {taken} is already"
-            )
-    return tuple(_methods(params, results, problems))
+        for side in _sides(name, definition.get("x-side"), problems):
+            if kind_name == "response":
+                taken = results.setdefault((side, method), name)
+            else:
+                kind: ir.Kind = "request" if kind_name == "request" else "notification"
+                taken = params.setdefault((side, kind, method), name)
+            if taken != name:
+                problems.add(f"/$defs/{name}", f"a second {kind_name} of {method} for the {side} side", f"only {taken}")
+    unmarked = {name for name, found in kinds.items() if found == {"response"} and "x-method" not in definitions[name]}
+    return tuple(_methods(params, results, empty, unmarked, problems))
+
+
+def _sides(name: str, side: Any, problems: Problems) -> tuple[ir.Side, ...]:
+    """The sides that receive a method; `both` are two methods."""
+    if side == "both":
+        return ("agent", "client")
+    known = [one for one in get_args(ir.Side) if one == side]
+    if not known:
+        problems.add(f"/$defs/{name}", f"x-side {side!r}", f"one of {', '.join(get_args(ir.Side))}, both")
+    return tuple(known)
+
+
+def _null_titles(envelope: Mapping[str, Any]) -> Iterator[str]:
+    """Titles of the results that older schemas have as a bare null."""
+    for branch in envelope.get("anyOf", ()):
+        if isinstance(branch, dict) and branch.get("type") == "null":
+            yield str(branch.get("title", ""))
 
 
 def _methods(
-    params: dict[tuple[str, str, str], str], results: dict[tuple[str, str], str], problems: Problems
+    params: dict[tuple[ir.Side, ir.Kind, str], str],
+    results: dict[tuple[ir.Side, str], str],
+    empty: set[str],
+    unmarked: set[str],
+    problems: Problems,
 ) -> Iterator[ir.Method]:
     for (side, kind, method), name in params.items():
         result = results.pop((side, method), None) if kind == "request" else None
-        if kind == "request" and result is None:
+        # The oldest schemas pair by name alone, and have a bare null for an empty result.
+        by_name = f"{name.removesuffix('Request')}Response"
+        if kind == "request" and result is None and by_name in unmarked:
+            result = by_name
+        if kind == "request" and result is None and by_name not in empty:
             problems.add(f"/$defs/{name}", f"the request {method} without a response", "a definition with its x-method")
-        yield ir.Method(
-            side=next(one for one in get_args(ir.Side) if one == side),
-            kind="request" if kind == "request" else "notification",
-            name=method,
-            params=problems.renamed.get(name, name),
-            result=problems.renamed.get(result, result) if result else None,
-        )
+        name = problems.renamed.get(name, name)
+        yield ir.Method(side, kind, method, name, problems.renamed.get(result, result) if result else None)
     for (side, method), name in results.items():
         problems.add(f"/$defs/{name}", f"a response of {method} for the {side} side, without a request", "a request")
 

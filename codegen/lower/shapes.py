@@ -274,6 +274,6 @@ def _untagged(name: str, view: View, branches: list[View], doc: str) -> Shape:
         if is_choice(rest) and None not in map(kind_of, rest):
             inner = ir.Choice(tuple(rest))
             return ir.Alias(name, ir.Nullable(inner) if nullable else inner, doc)
-        if all(kind_of(option) or isinstance(option, ir.AnyType) for option in rest):
+        if ir.AnyType() in rest and all(kind_of(option) or isinstance(option, ir.AnyType) for option in rest):
             return ir.Alias(name, ir.AnyType(), doc)
     return UntaggedShape(tuple(options), doc)

@@ -60,9 +60,12 @@ def _of_kind(kind: str, view: View) -> ir.Type:
 
 
 def _map(view: View) -> ir.Type:
+    if view.raw.get("properties"):
+        return ir.Ref(view.anonymous())
+    view.take("properties")
     extra = view.take("additionalProperties", True)
-    if view.take("properties", {}) or view.take("required", ()):
-        view.error("an object with properties written in place", "a definition of its own, referred to by $ref")
+    if view.take("required", ()):
+        view.error("required properties that are not described", "properties beside them")
     if isinstance(extra, dict):
         return ir.Map(lower_type(view.child("additionalProperties")))
     if extra is False:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from codegen.errors import Diagnostic
+from codegen.names import variant_name
 
 # Read by people or by other tools; they change nothing on the wire. A `discriminator` repeats what the consts say.
 ANNOTATIONS = frozenset(
@@ -46,6 +47,8 @@ class Problems:
         self.file = file
         self.renamed = renamed or {}
         self.found: list[Diagnostic] = []
+        # Objects described in place, by the name that they get; `lower` reads them like definitions.
+        self.anonymous: dict[str, View] = {}
 
     def add(self, pointer: str, found: str, expected: str) -> None:
         problem = Diagnostic(f"{self.file}#{pointer}", found, expected)
@@ -122,6 +125,15 @@ class View:
             inner.error(f"$ref {reference!r}", "a reference to #/$defs/NAME")
         name = name.replace("~1", "/").replace("~0", "~")
         return self.problems.renamed.get(name, name)
+
+    def anonymous(self) -> str:
+        """Leave this object, described in place, to be read as a definition; returns its name, made of the way to it."""
+        _, _, owner, *steps = self.pointer.split("/")
+        named = [step for step in steps if step not in ("properties", "additionalProperties") and not step.isdigit()]
+        name = variant_name(owner, [step for step in named if step not in ("anyOf", "oneOf")], self.problems.anonymous)
+        self.problems.anonymous[name] = View(self.raw, self.pointer, self.problems)
+        self._read |= set(self.raw)
+        return name
 
     def done(self, *also: str) -> None:
         """Report keywords that were not read; `also` are allowed here and mean nothing more."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jsonschema_rs
+import rstr
 
 from .oddities import Oddities, Schema
 
@@ -53,6 +54,7 @@ class _Shape:
     items: list[Schema] = field(default_factory=list)
     bounds: dict[str, int] = field(default_factory=dict)
     formats: list[str] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
     checks: list[tuple[str, Any]] = field(default_factory=list)  # keywords to look at once the value is there
     unwanted: set[str] = field(default_factory=set)  # properties by which other branches of a `oneOf` are known
     foreign: list[tuple[str, object]] = field(default_factory=list)  # tags of the union whose untagged branch this is
@@ -135,8 +137,10 @@ class _Draw:
             return False
         return all(self.values.holds(keyword, content, value) for keyword, content in shape.checks)
 
-    def _add(self, shape: _Shape, schema: Schema) -> None:
+    def _add(self, shape: _Shape, schema: Schema | bool) -> None:
         """Put what `schema` asks on top of what `shape` asks already, drawing a branch of each union."""
+        if isinstance(schema, bool):
+            return
         for keyword, content in schema.items():
             if keyword == "$ref":
                 self._add(shape, self._target(schema))
@@ -201,6 +205,8 @@ class _Draw:
         return self.rng.choice([number for number in REALS if low <= number <= high] or [low])
 
     def _string(self, shape: _Shape) -> str:
+        if shape.patterns:
+            return rstr.Rstr(self.rng).xeger(shape.patterns[0])
         pools = [STRINGS[name] for name in shape.formats if name in STRINGS]
         text = self.rng.choice(pools[0]) if pools else self.values.text(self.rng)
         return text.ljust(shape.bounds.get("minLength", 0), "x")
@@ -262,6 +268,8 @@ def _restrict(shape: _Shape, keyword: str, content: Any) -> None:
         shape.bounds[keyword] = min(content, shape.bounds.get(keyword, content))
     elif keyword in ("format", "contentEncoding"):
         shape.formats.append(content)
+    elif keyword == "pattern":
+        shape.patterns.append(content)
     else:
         _restrict_members(shape, keyword, content)
 

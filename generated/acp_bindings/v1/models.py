@@ -1951,8 +1951,13 @@ KNOWN_SESSION_CONFIG_OPTION_CATEGORY: Final = frozenset(("mode", "model", "model
 SessionConfigValueId: TypeAlias = str
 """Id of a value that a select option can take."""
 
-SessionConfigSelectOptions: TypeAlias = Any
-"""Values of a select option: a flat list, or a list of groups."""
+if TYPE_CHECKING:
+    SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectOption] | list[SessionConfigSelectGroup]
+    """Values of a select option: a flat list, or a list of groups."""
+else:
+    SessionConfigSelectOptions = untagged_union(
+        "SessionConfigSelectOptions", list[SessionConfigSelectOption], list[SessionConfigSelectGroup]
+    )
 
 SessionConfigGroupId: TypeAlias = str
 """Id of a group of values in a select option."""

@@ -2586,8 +2586,18 @@ KNOWN_SESSION_CONFIG_OPTION_CATEGORY: Final = frozenset(("mode", "model", "model
 SessionConfigValueId: TypeAlias = str
 """Id of one value of a configuration option."""
 
-SessionConfigSelectOptions: TypeAlias = Any
-"""Values to choose from: a plain list, or a list of groups."""
+if TYPE_CHECKING:
+    SessionConfigSelectOptions: TypeAlias = (
+        Annotated[list[SessionConfigSelectOption], Meta(min_length=1)]
+        | Annotated[list[SessionConfigSelectGroup], Meta(min_length=1)]
+    )
+    """Values to choose from: a plain list, or a list of groups."""
+else:
+    SessionConfigSelectOptions = untagged_union(
+        "SessionConfigSelectOptions",
+        Annotated[list[SessionConfigSelectOption], Meta(min_length=1)],
+        Annotated[list[SessionConfigSelectGroup], Meta(min_length=1)],
+    )
 
 SessionConfigGroupId: TypeAlias = str
 """Id of a group of values within a configuration option."""
