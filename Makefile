@@ -25,7 +25,7 @@ test-all:
 	tools/test_all
 
 bench: $(STAMP)
-	$(BIN)/python -m benchmarks
+	PYTHONPATH=generated $(BIN)/python -m benchmarks
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

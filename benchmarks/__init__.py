@@ -1,0 +1,1 @@
+"""Our figures beside our peers', measured in one run on the same input, as ratios. Run: make bench."""
