@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 drift found by `generate --check`, 2 input that cannot be 
 from __future__ import annotations
 
 import functools
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -14,20 +15,24 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
+from rich.text import Text
 
-from codegen import __version__, ir
+from codegen import __version__
 from codegen.errors import CodegenError, fail
-from codegen.inspect import profile_data, profile_tree, undocumented
+from codegen.inspect import printable, profile_data, profile_tree, undocumented
 from codegen.names import is_identifier
 from codegen.pipeline import bundled, generate, load
 from codegen.schema.importing import import_schemas
-from codegen.sources import PROFILE_FILES
+from codegen.sources import PROFILE_FILES, check_profile
 from codegen.write import Change, changes, write
 
 DEFAULT_PACKAGE = "acp_bindings"
 MAX_PROBLEMS = 20
+MAX_SHOWN = 400
+"""Characters shown of one part of a problem."""
+MAX_WIDTH = 10_000
+"""Columns of output that goes to no terminal, so that nothing is cut or broken."""
 F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -40,23 +45,33 @@ def reports_problems(command: F) -> F:
         try:
             return command(*args, **kwargs)
         except CodegenError as error:
-            console = Console(stderr=True)
-            for problem in error.diagnostics[:MAX_PROBLEMS]:
-                console.print(f"[bold red]error[/] {_shown(problem.place)}", highlight=False, soft_wrap=True)
-                console.print(f"  found     {_shown(problem.found)}", highlight=False, soft_wrap=True)
-                console.print(f"  expected  {_shown(problem.expected)}", highlight=False, soft_wrap=True)
-            if len(error.diagnostics) > MAX_PROBLEMS:
-                console.print(f"... and {len(error.diagnostics) - MAX_PROBLEMS} more problems")
+            console = _console(stderr=True)
+            problems = list(dict.fromkeys(error.diagnostics))
+            for problem in problems[:MAX_PROBLEMS]:
+                console.print(Text.assemble(("error", "bold red"), " ", _shown(problem.place)))
+                console.print(Text(f"  found     {_shown(problem.found)}"))
+                console.print(Text(f"  expected  {_shown(problem.expected)}"))
+            if len(problems) > MAX_PROBLEMS:
+                console.print(f"... and {len(problems) - MAX_PROBLEMS} more problems")
             console.print("Nothing was written.", style="dim")
             sys.exit(2)
 
     return run  # type: ignore[return-value]
 
 
+def _console(stderr: bool = False) -> Console:
+    console = Console(stderr=stderr, soft_wrap=True, emoji=False, highlight=False)
+    # A terminal that lacks a character, or text that is none, must not end in a traceback.
+    if isinstance(console.file, io.TextIOWrapper):
+        console.file.reconfigure(errors="backslashreplace")
+    if not console.is_terminal:
+        console.width = MAX_WIDTH
+    return console
+
+
 def _shown(text: str) -> str:
-    """Text safe for a terminal: control characters and lone surrogates escaped, markup too, overlong parts cut."""
-    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
-    return escape(safe if len(safe) <= 400 else safe[:400] + " ...")
+    """Text safe for a terminal, overlong parts cut."""
+    return printable(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + " ...")
 
 
 def schema_dir_option(command: F) -> F:
@@ -85,11 +100,10 @@ def _schema_dir(given: Path | None) -> Path:
 def _profiles(given: Sequence[str], schema_dir: Path) -> list[str]:
     """The profiles asked for, stable before unstable; by default all that the folder has."""
     there = [name for name, file in PROFILE_FILES.items() if (schema_dir / file).is_file()]
-    wanted = list(dict.fromkeys(given)) or there
+    wanted = [check_profile(name, "--profile") for name in dict.fromkeys(given)] or there
     if not wanted:
         raise fail(str(schema_dir), "no schema", "a folder with v2/schema.json; run: acp-codegen import SOURCE")
-    order = list(PROFILE_FILES)
-    return sorted(wanted, key=lambda name: order.index(name) if name in order else len(order))
+    return sorted(wanted, key=list(PROFILE_FILES).index)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -112,11 +126,13 @@ def import_(source: str, schema_dir: Path, profile: str | None) -> None:
 
     Descriptions are dropped, the rest is written in canonical form, and source, version and hashes go to lock.toml.
     """
-    table = Table("profile", "definitions", "version", "file", box=None, pad_edge=False)
+    columns = ("profile", "definitions", "version", Column("file", overflow="fold"))
+    table = Table(*columns, box=None, pad_edge=False)
     for one in import_schemas(source, schema_dir, profile):
         state = "" if one.changed else " (unchanged)"
-        table.add_row(one.profile, str(one.definitions), _shown(one.version), _shown(f"{one.path}{state}"))
-    Console(soft_wrap=True).print(table)
+        path = Text(printable(f"{one.path}{state}"))
+        table.add_row(one.profile, str(one.definitions), Text(_shown(one.version)), path)
+    _console().print(table)
 
 
 @main.command("generate")
@@ -139,7 +155,7 @@ def generate_(
         raise fail("--package", repr(package), "a Python identifier")
     folder = _schema_dir(schema_dir)
     with_project = package == DEFAULT_PACKAGE if project is None else project
-    console = Console(soft_wrap=True)
+    console = _console()
     with console.status("generating") if console.is_terminal else console.capture():
         files = generate(folder, _profiles(profiles, folder), package, with_project)
     if check:
@@ -151,22 +167,21 @@ def generate_(
         verb = (
             "wrote" if change.new is not None and change.old is None else "removed" if change.new is None else "updated"
         )
-        console.print(f"{verb:8} {_shown(str(out / change.path))}", highlight=False)
-    console.print(f"{len(files)} files in {_shown(str(out))}, {len(found)} changed", highlight=False)
+        console.print(Text(f"{verb:8} {printable(str(out / change.path))}"))
+    console.print(Text(f"{len(files)} files in {printable(str(out))}, {len(found)} changed"))
 
 
 def _show_drift(found: list[Change], out: Path) -> None:
-    console = Console(soft_wrap=True)
+    console = _console()
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for change in found:
-        for line in change.diff().splitlines():
-            console.print(escape(line), style=colours.get(line[:1]), highlight=False)
+        for line in change.diff().removesuffix("\n").split("\n"):
+            console.print(Text(printable(line), colours.get(line[:1], "")))
     if found:
-        Console(stderr=True).print(
-            f"{len(found)} files differ from what the generator writes; run: acp-codegen generate"
-        )
+        message = f"files that differ from what the generator writes: {len(found)}; run: acp-codegen generate"
+        _console(stderr=True).print(message)
     else:
-        console.print(f"{_shown(str(out))} is what the generator writes", highlight=False)
+        console.print(Text(f"{printable(str(out))} is what the generator writes"))
 
 
 @main.command("inspect")
@@ -182,26 +197,27 @@ def inspect_(
     """Show what the generator understood: one DEFINITION, or all."""
     folder = _schema_dir(schema_dir)
     loaded = load(folder, _profiles(profiles, folder))
-    if only_undocumented:
-        _show_undocumented(loaded, as_json)
-        return
-    chosen = [(one, [definition] if definition else list(one.definitions)) for one in loaded]
+    chosen = [(one, list(one.definitions) if definition is None else [definition]) for one in loaded]
     chosen = [(one, names) for one, names in chosen if all(name in one.definitions for name in names)]
     if not chosen:
-        raise fail(repr(definition), "no definition of that name", f"one of {', '.join(one.name for one in loaded)}")
-    if as_json:
-        click.echo(json.dumps([profile_data(one, names) for one, names in chosen], indent=2))
-        return
-    for one, names in chosen:
-        Console(soft_wrap=True).print(profile_tree(one, names, whole=definition is None), highlight=False)
+        expected = f"a definition of {' or '.join(one.name for one in loaded)}; acp-codegen inspect lists them"
+        raise fail("inspect", f"no definition named {definition!r}", expected)
+    console = _console()
+    if only_undocumented:
+        _show_undocumented(console, {one.name: list(undocumented(one, names)) for one, names in chosen}, as_json)
+    elif as_json:
+        whole = definition is None
+        click.echo(json.dumps([profile_data(one, names, whole) for one, names in chosen], indent=2))
+    else:
+        for one, names in chosen:
+            console.print(profile_tree(one, names, whole=definition is None), soft_wrap=False)
 
 
-def _show_undocumented(loaded: list[ir.Profile], as_json: bool) -> None:
-    found = {one.name: list(undocumented(one)) for one in loaded}
+def _show_undocumented(console: Console, found: dict[str, list[str]], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return
     for name, places in found.items():
-        click.echo(f"{name}: {len(places)} without docs")
+        console.print(f"{name}: {len(places)} without docs")
         for place in places:
-            click.echo(f"  {place}")
+            console.print(Text(f"  {printable(place)}"))

@@ -1,16 +1,18 @@
 """The only module that touches the output: compare, replace, remove what is stale. All or nothing.
 
-The generator owns `OUT/PACKAGE` whole, and the project files beside it that carry its mark. A folder or file of that name
-that it did not write is never replaced.
+The generator owns `OUT/PACKAGE` whole, and the project files beside it that carry its mark. A folder or file of that
+name that it did not write is never replaced.
 """
 
 from __future__ import annotations
 
 import difflib
+import io
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,15 +31,19 @@ class Change:
     new: str | None
 
     def diff(self) -> str:
-        """Unified diff, from what is there to what would be written."""
+        """Unified diff, from what is there to what would be written; a bare header for an empty file."""
+        old = f"a/{self.path}" if self.old is not None else "/dev/null"
+        new = f"b/{self.path}" if self.new is not None else "/dev/null"
+        lines = list(difflib.unified_diff(_lines(self.old or ""), _lines(self.new or ""), old, new))
         return "".join(
-            difflib.unified_diff(
-                (self.old or "").splitlines(keepends=True),
-                (self.new or "").splitlines(keepends=True),
-                f"a/{self.path}" if self.old is not None else "/dev/null",
-                f"b/{self.path}" if self.new is not None else "/dev/null",
-            )
+            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            for line in lines or (f"--- {old}\n", f"+++ {new}\n")
         )
+
+
+def _lines(text: str) -> list[str]:
+    # Not `splitlines`, which ends lines at form feeds and the like too.
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def changes(out: Path, package: str, files: Mapping[str, str]) -> list[Change]:
@@ -46,7 +52,7 @@ def changes(out: Path, package: str, files: Mapping[str, str]) -> list[Change]:
     there = {path: _read(out / path) for path in files}
     for path in _existing(out, package):
         if path not in files:
-            there[path] = _read(out / path) or ""
+            there[path] = "" if (out / path).is_dir() else _read(out / path) or ""
     for path in sorted(there):
         new = files.get(path)
         if there[path] != new:
@@ -72,25 +78,32 @@ def _check_owned(out: Path, package: str, files: Mapping[str, str]) -> None:
     """Refuse to replace what the generator did not write."""
     problems = []
     folder = out / package
-    if folder.exists() and not folder.is_dir():
-        problems.append(Diagnostic(str(folder), "a file", "a folder, or nothing there yet"))
-    elif any(_existing(out, package)) and MARK not in (_read(folder / "__init__.py") or ""):
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        found = "a symbolic link" if folder.is_symlink() else "a file"
+        problems.append(Diagnostic(str(folder), found, "a folder, or nothing there yet"))
+    elif any(_existing(out, package)) and not _is_marked(_read(folder / "__init__.py")):
         problems.append(
             Diagnostic(str(folder), "a folder that acp-codegen did not write", "another --out or --package")
         )
     for path in files:
         if not path.startswith(f"{package}/"):
             text = _read(out / path)
-            if text is not None and MARK not in text.split("\n", 1)[0]:
+            if text is not None and not _is_marked(text):
                 expected = "a file that acp-codegen wrote; choose another --out, or --no-project"
                 problems.append(Diagnostic(str(out / path), "a file that acp-codegen did not write", expected))
     if problems:
         raise CodegenError(problems)
 
 
+def _is_marked(text: str | None) -> bool:
+    return text is not None and MARK in text.split("\n", 1)[0]
+
+
 def _existing(out: Path, package: str) -> Iterator[str]:
-    for path in sorted((out / package).rglob("*")):
-        if _IGNORED not in path.parts and not path.is_dir():
+    """Files and links of the package that is there; a link to a folder counts as one thing, its contents do not."""
+    folder = out / package
+    for path in sorted(folder.rglob("*")):
+        if _IGNORED not in path.relative_to(folder).parts and (path.is_symlink() or not path.is_dir()):
             yield path.relative_to(out).as_posix()
 
 
@@ -104,26 +117,32 @@ def _read(path: Path) -> str | None:
 
 
 def _replace(out: Path, package: str, files: Mapping[str, str]) -> None:
-    """Build everything beside the output, then move it into place; put the old package back if that fails."""
+    """Build everything beside the output, then move it into place; whatever interrupts that, all is put back."""
     out.mkdir(parents=True, exist_ok=True)
-    target = out / package
     stage = Path(tempfile.mkdtemp(prefix=f".{package}-", dir=out))
-    retired = stage / "retired"
+    new, old = stage / "new", stage / "old"
+    old.mkdir()
     try:
         for path, text in files.items():
-            staged = stage / "new" / path
+            staged = new / path
             staged.parent.mkdir(parents=True, exist_ok=True)
             staged.write_bytes(text.encode("utf-8"))
-        if target.exists():
-            os.replace(target, retired)
-        try:
-            os.replace(stage / "new" / package, target)
-        except OSError:
-            if retired.exists():
-                os.replace(retired, target)
-            raise
-        for path in files:
-            if not path.startswith(f"{package}/"):
-                os.replace(stage / "new" / path, out / path)
+        with ExitStack() as undo:
+            for name in (package, *(path for path in files if not path.startswith(f"{package}/"))):
+                undo.callback(_put_back, out / name, new / name, old / name)
+                if os.path.lexists(out / name):
+                    os.replace(out / name, old / name)
+                os.replace(new / name, out / name)
+            undo.pop_all()
     finally:
-        shutil.rmtree(stage, ignore_errors=True)
+        # What could not be put back is not thrown away either.
+        if all(os.path.lexists(out / path.name) for path in old.iterdir()):
+            shutil.rmtree(stage, ignore_errors=True)
+
+
+def _put_back(target: Path, new: Path, old: Path) -> None:
+    """Undo the exchange of one thing, however far it got."""
+    if not os.path.lexists(new):
+        os.replace(target, new)
+    if os.path.lexists(old):
+        os.replace(old, target)
