@@ -94,8 +94,13 @@ def load_docs(folder: Path) -> Docs:
     entries = _read(path)
     problems = []
     for name, entry in entries.items():
-        texts = [entry.get("doc", ""), *entry.get("fields", {}).values(), *entry.get("variants", {}).values()]
-        if set(entry) - {"doc", "fields", "variants"} or not all(isinstance(text, str) for text in texts):
+        if not isinstance(entry, dict):
+            problems.append(Diagnostic(f"{path.name} {name}", "a value", "a table of docs"))
+            continue
+        tables = [entry.get("fields", {}), entry.get("variants", {})]
+        texts = [entry.get("doc", ""), *(text for one in tables if isinstance(one, dict) for text in one.values())]
+        known = not set(entry) - {"doc", "fields", "variants"} and all(isinstance(one, dict) for one in tables)
+        if not known or not all(isinstance(text, str) for text in texts):
             problems.append(
                 Diagnostic(f"{path.name} [{name}]", repr(sorted(entry)), "doc, fields and variants as text")
             )
@@ -104,12 +109,21 @@ def load_docs(folder: Path) -> Docs:
     return Docs(path.name, entries)
 
 
+def load_baseline(folder: Path) -> dict[str, tuple[str, ...]]:
+    """What capabilities.toml says that an agent's capability promises: methods by the path to the capability."""
+    path = folder / "capabilities.toml"
+    table = _read(path).get("baseline", {})
+    if not isinstance(table, dict) or not all(isinstance(one, list) for one in table.values()):
+        raise fail(f"{path.name} [baseline]", repr(table), "lists of methods by capability")
+    return {capability: tuple(map(str, methods)) for capability, methods in table.items()}
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise fail(path.name, str(error), "a TOML file in UTF-8") from None
     except OSError as error:
         raise fail(str(path), error.strerror or str(error), "a readable file") from None

@@ -11,7 +11,7 @@ show it. Class and member names are allocated already (`names`), because everyth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Literal, TypeAlias
 
 ScalarKind = Literal["string", "integer", "number", "boolean", "null"]
@@ -263,6 +263,19 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
+class Opening:
+    """How this version spells `initialize`: member names, empty where it has no such member."""
+
+    request: str
+    response: str
+    client_info: str
+    client_capabilities: str
+    agent_info: str
+    agent_capabilities: str
+    auth_methods: str
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Where a schema came from; goes into every generated header."""
 
@@ -273,7 +286,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """One schema file, lowered. `definitions` has synthesised classes too; `exported` are the schema's own names."""
+    """One schema file, lowered. `definitions` has synthesised classes too; `exported` are the schema's own names.
+
+    `baseline` says which methods a capability of the agent promises, by the path to it (capabilities.toml).
+    """
 
     version: str
     channel: str
@@ -282,10 +298,17 @@ class Profile:
     exported: tuple[str, ...]
     envelopes: tuple[str, ...]
     methods: tuple[Method, ...]
+    opening: Opening | None = None
+    baseline: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         return f"{self.version}/{self.channel}"
+
+    @property
+    def number(self) -> int:
+        """The protocol version as `initialize` negotiates it."""
+        return int(self.version.removeprefix("v"))
 
 
 def references(node: object) -> Iterator[str]:

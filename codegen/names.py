@@ -60,11 +60,22 @@ RESERVED_CLASSES = frozenset(
         "stable",
         "unstable",
         "models",
+        "AttributeError",
+        "Final",
+        "IntConstants",
+        "TaggedUnion",
+        "builtins",
+        "importlib",
+        "schema_default",
+        "stands_for",
     ]
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 
 # Builtins that annotations use: in a class with a member of that name they are written `builtins.list`.
 ANNOTATION_BUILTINS = frozenset({"str", "int", "float", "bool", "list", "dict"})
+
+# What class bodies call by name: a member of that name would hide it from those after it.
+RESERVED_MEMBERS = frozenset({"builtins", "constant", "schema_default"})
 
 # Attributes of `dict` and of the runtime's own base, which a member of a dict-based class must not hide.
 RESERVED_RECORD_MEMBERS = frozenset(name for name in dir(dict) if not name.startswith("_")) | {
@@ -172,3 +183,9 @@ def camel(member: str) -> str:
     """What msgspec's `rename="camel"` makes of a member name; other wire names are spelt out."""
     first, *rest = member.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def method_name(wire: str) -> str:
+    """`session/request_permission` -> `session_request_permission`; keywords get a trailing underscore."""
+    name = snake(wire)
+    return f"{name}_" if keyword.iskeyword(name) else name

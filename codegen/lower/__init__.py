@@ -9,8 +9,10 @@ from typing import Any
 from codegen import ir, names
 from codegen.annotations import Docs, Names
 from codegen.errors import CodegenError
+from codegen.lower.checks import check_definitions, check_scalars
 from codegen.lower.classes import Allocator
 from codegen.lower.methods import envelopes, read_methods
+from codegen.lower.opening import read_opening
 from codegen.lower.shapes import Branch, GroupsShape, ObjectShape, Shape, UnionShape, UntaggedShape, read_definition
 from codegen.lower.view import Problems, View
 
@@ -18,7 +20,13 @@ __all__ = ["lower"]
 
 
 def lower(
-    schema: Mapping[str, Any], profile: str, source: ir.Source, curated: Names, docs: Docs, file: str
+    schema: Mapping[str, Any],
+    profile: str,
+    source: ir.Source,
+    curated: Names,
+    docs: Docs,
+    file: str,
+    baseline: Mapping[str, tuple[str, ...]] | None = None,
 ) -> ir.Profile:
     """One schema file as IR. Raises CodegenError with every problem of the file."""
     definitions = schema.get("$defs", {})
@@ -26,23 +34,27 @@ def lower(
     plain = [name for name in definitions if name not in frames]
     problems = Problems(file)
     problems.renamed = _class_names(plain, problems)
+    problems.defined = frozenset(problems.renamed.get(name, name) for name in plain)
     shapes: dict[str, Shape] = {}
     for original in plain:
         view = View(definitions[original], "/$defs/" + original.replace("~", "~0").replace("/", "~1"), problems)
         name = problems.renamed.get(original, original)
         shapes[name] = documented(read_definition(name, view), original, docs)
-    while problems.anonymous.keys() - shapes.keys():
-        for name in problems.anonymous.keys() - shapes.keys():
+    while unread := [name for name in problems.anonymous if name not in shapes]:
+        for name in unread:
             shapes[name] = read_definition(name, problems.anonymous[name])
     methods = read_methods(schema, frames, problems)
+    check_scalars(schema, problems)
     if problems.found:
         raise CodegenError(problems.found)
     lowered = Allocator(shapes, curated, docs, problems).run()
+    check_definitions(lowered, problems)
     if problems.found:
         raise CodegenError(problems.found)
     version, _, channel = profile.partition("/")
+    opening = read_opening(methods, lowered)
     exported = tuple(problems.renamed.get(name, name) for name in plain)
-    return ir.Profile(version, channel, source, lowered, exported, frames, methods)
+    return ir.Profile(version, channel, source, lowered, exported, frames, methods, opening, baseline or {})
 
 
 def _class_names(definitions: list[str], problems: Problems) -> dict[str, str]:
@@ -50,11 +62,12 @@ def _class_names(definitions: list[str], problems: Problems) -> dict[str, str]:
     owner: dict[str, str] = {}
     for original in definitions:
         name = names.class_name(original)
+        pointer = "/$defs/" + original.replace("~", "~0").replace("/", "~1")
         if name is None:
-            problems.add("/$defs", f"the definition name {original!r}", "a name that is a Python identifier")
+            problems.add(pointer, f"the definition name {original!r}", "a name that is a Python identifier")
             continue
         if owner.setdefault(name, original) != original:
-            problems.add("/$defs", f"{original!r} and {owner[name]!r}, which both want the name {name}", "other names")
+            problems.add(pointer, f"{original!r} and {owner[name]!r}, which both want the name {name}", "other names")
         if name != original:
             renamed[original] = name
     return renamed

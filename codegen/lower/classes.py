@@ -117,7 +117,9 @@ class Allocator:
     def _is_unchanged(self, leaf: Leaf) -> bool:
         """Whether the leaf has just its payload's fields."""
         shape = self.shapes[leaf.payload or ""]
-        return isinstance(shape, ObjectShape) and same_fields(settled(shape), leaf.fields)
+        return (
+            isinstance(shape, ObjectShape) and shape.groups == leaf.groups and same_fields(settled(shape), leaf.fields)
+        )
 
     def _check_takes_definition(self, group: Group) -> None:
         """A curated variant may take a definition's name only where that definition is not needed for itself."""
@@ -140,6 +142,8 @@ class Allocator:
     def _definition(self, name: str, shape: Shape) -> ir.Definition:
         match shape:
             case ObjectShape(keeps_extra=True):
+                if shape.groups:
+                    self.problems.add(shape.pointer, "an open record with property groups", "one or the other")
                 named = self._named(settled(shape), reserved=names.RESERVED_RECORD_MEMBERS)
                 return ir.Record(name, named, shape.doc)
             case ObjectShape():
@@ -170,13 +174,18 @@ class Allocator:
                 self.problems.add(leaf.pointer, f"{group.name} for variants of different shapes", "a name for each")
             if tuple(step.wire for step in leaf.steps) != tuple(s.wire for s in first.steps)[-len(leaf.steps) :]:
                 self.problems.add(leaf.pointer, f"{group.name} for variants of unrelated unions", "a name for each")
-        tag, tag_fields = self._tags(main)
+        tag, tag_fields = self._tags([leaf for leaf in main if len(leaf.steps) == len(first.steps)])
         own, groups = self._with_groups(first.fields, first.groups, first.pointer)
         payloads = {leaf.payload for leaf in group.leaves}
         payload = first.payload if len(payloads) == 1 else None
         is_definition = isinstance(self.shapes.get(group.name), ObjectShape)
         # A payload that doubles as another union's variant carries that union's tags, so it is nobody's base.
         base = payload if payload and not is_definition and payload not in self.groups else None
+        # Nor is one of which a property is required here and optional there.
+        if base and not {replace(one, doc="") for one in self._payload_fields(base)} <= {
+            replace(one, doc="") for one in own
+        }:
+            base = None
         inherited = self._named(self._payload_fields(base)) if base else ()
         known = {field.wire for field in inherited}
         added = [field for field in (*tag_fields, *own) if field.wire not in known]
@@ -246,9 +255,15 @@ class Allocator:
             return None
         shared = without(shape.shared, shape.tag)
         merged = self.unfolder.merge(branch.inline, shared)
+        payload = self.unfolder.payload(branch)[1]
+        if isinstance(payload, ObjectShape):
+            merged = self.unfolder.merge(without(payload, shape.tag), merged)
+        elif payload is not None:
+            self.problems.add(branch.inline.pointer, "a fallback that is a union itself", "an object with properties")
         fields, groups = self._with_groups(settled(merged), merged.groups, merged.pointer)
         named = self._named(fields, reserved=names.RESERVED_RECORD_MEMBERS)
-        doc = self.docs.variant(union, (FALLBACK,)) or f"A `{union}` whose `{shape.tag}` this version does not know."
+        doc = self.docs.variant(union, (FALLBACK,)) or branch.inline.doc
+        doc = doc or f"A `{union}` whose `{shape.tag}` this version does not know."
         return ir.Fallback(name, union, shape.tag, named, self._groups(groups, named), doc)
 
     # unions
@@ -318,6 +333,10 @@ class Allocator:
             return None
         exclusive, shapes = resolved
         by_wire = {field.wire: field.name for field in named}
+        for _, shape in shapes:
+            for wire in sorted(shape.required - by_wire.keys()):
+                self.problems.add(shape.pointer, f"{wire!r} required of a group and not described", "a property")
+                by_wire[wire] = wire
         groups = tuple(
             ir.Group(
                 title,
@@ -333,7 +352,7 @@ class Allocator:
     ) -> tuple[ir.Field, ...]:
         """Member names filled in; `before` are members that the class inherits."""
         listed = list(fields)
-        taken = self.lowercase | frozenset(reserved) | {field.name for field in before}
+        taken = self.lowercase | names.RESERVED_MEMBERS | frozenset(reserved) | {field.name for field in before}
         by_wire = names.member_names([field.wire for field in listed], taken)
         return tuple(replace(field, name=by_wire[field.wire]) for field in listed)
 
@@ -342,20 +361,24 @@ def plain_references(shapes: Mapping[str, Shape], unfolder: Unfolder) -> Iterabl
     """Definitions that stand somewhere for themselves, not as a tagged variant's payload."""
     for shape in shapes.values():
         match shape:
-            case ObjectShape(fields=fields):
-                yield from ir.references(fields_node(fields))
+            case ObjectShape():
+                yield from object_references(shape)
             case UnionShape():
-                yield from ir.references(fields_node(shape.shared.fields))
+                yield from object_references(shape.shared)
                 for branch in shape.branches:
-                    yield from ir.references(fields_node(branch.inline.fields))
+                    yield from object_references(branch.inline)
                     if branch.role == "default" and branch.payload:
                         yield unfolder.resolve(branch.payload)[0]
             case UntaggedShape():
                 for option in shape.options:
-                    yield from ir.references(fields_node(option[1].fields) if isinstance(option, tuple) else option)
+                    yield from object_references(option[1]) if isinstance(option, tuple) else ir.references(option)
             case ir.Alias():
                 yield from ir.references(shape)
 
 
-def fields_node(fields: tuple[ir.Field, ...]) -> ir.Struct:
-    return ir.Struct("", fields)
+def object_references(shape: ObjectShape) -> Iterable[str]:
+    """Definitions that an object's properties refer to, those of its groups included."""
+    yield from ir.references(ir.Struct("", shape.fields))
+    for _, group in shape.groups.groups if shape.groups else ():
+        if isinstance(group, ObjectShape):
+            yield from object_references(group)

@@ -95,9 +95,9 @@ class Unfolder:
             inline = self.merge(branch.inline, shared)
             if isinstance(payload, UnionShape):
                 assert name is not None
-                if name in open_names or branch.role == "default":
+                if name in open_names or branch.role == "default" or payload.tag in {step.wire for step in path}:
                     self.problems.add(
-                        branch.inline.pointer, f"the union {name} here", "a tagged variant, not recursive"
+                        branch.inline.pointer, f"the union {name} here", "one that is not recursive, with its own tag"
                     )
                 else:
                     if inline.fields:
@@ -106,6 +106,12 @@ class Unfolder:
                 continue
             own = without(payload, shape.tag) if isinstance(payload, ObjectShape) else NO_FIELDS
             merged = self.merge(own, inline)
+            if merged.keeps_extra:
+                self.problems.add(
+                    branch.inline.pointer,
+                    "a known variant that keeps unknown properties",
+                    "additionalProperties: true on the fallback only",
+                )
             doc = branch.inline.doc
             pointer = branch.inline.pointer
             yield Leaf(union, path, name, settled(merged), merged.groups, pointer, doc)
@@ -140,7 +146,7 @@ class Unfolder:
         found = []
         for title, group in groups.groups:
             shape: Shape | None = group if isinstance(group, ObjectShape) else self.resolve(group)[1]
-            if isinstance(shape, ObjectShape) and shape.groups is None:
+            if isinstance(shape, ObjectShape) and shape.groups is None and not shape.keeps_extra:
                 found.append((title, shape))
             else:
                 self.problems.add(pointer, f"the property group {title!r}", "an object with plain properties")

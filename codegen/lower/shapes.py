@@ -20,7 +20,7 @@ from codegen import ir
 from codegen.lower.types import is_choice, kind_of, lower_field, lower_type
 from codegen.lower.view import INTEGER_FORMATS, View
 
-_BARE = {"string", "integer"}
+_BARE = ("string", "integer")
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,15 @@ def read_definition(name: str, view: View) -> Shape:
 
 def read_object(view: View, doc: str = "") -> ObjectShape:
     """Properties, requiredness and whether extras are kept. The caller reads combinators and calls `done`."""
-    view.take("type")
+    if view.take("type", "object") != "object":
+        view.error(f"type {view.raw['type']!r} with properties", "the type object")
     fields = tuple(lower_field(wire, "", child, False, "") for wire, child in view.properties())
     extra = {keyword: view.take(keyword) for keyword in ("additionalProperties", "unevaluatedProperties")}
     for keyword, value in extra.items():
         if value not in (None, True):
             view.error(f"{keyword}: {value!r} beside properties", "true, or no such keyword")
     keeps = True in extra.values()
+    view.check_names({**view.raw.get("properties", {}), **dict.fromkeys(view.raw.get("required", ()))})
     return ObjectShape(view.pointer, fields, frozenset(view.take("required", ())), None, keeps, doc)
 
 
@@ -114,13 +116,28 @@ def _combination(name: str, view: View, keyword: str, doc: str) -> Shape:
     tag = find_tag(branches)
     if tag is not None:
         shared = read_object(view)
+        if shared.keeps_extra:
+            view.error("variants that keep unknown properties", "additionalProperties: true on the fallback only")
         view.done()
-        return UnionShape(tag, shared, tuple(read_branch(branch, tag) for branch in branches), doc)
+        read = tuple(read_branch(branch, tag) for branch in branches)
+        _check_distinct(branches, read)
+        return UnionShape(tag, shared, read, doc)
     if view.take("properties"):
         shape = read_object(view, doc)
         view.done()
         return ObjectShape(shape.pointer, shape.fields, shape.required, _groups(view, keyword), shape.keeps_extra, doc)
     return _untagged(name, view, branches, doc)
+
+
+def _check_distinct(views: list[View], branches: tuple[Branch, ...]) -> None:
+    """Report branches that nothing would ever lead to."""
+    seen = set()
+    for view, branch in zip(views, branches, strict=True):
+        key = (branch.role, branch.value if branch.role == "tagged" else "")
+        if key in seen:
+            what = f"the tag {branch.value!r}" if branch.role == "tagged" else f"the role of a {branch.role}"
+            view.error(f"a second branch with {what}", "one such branch")
+        seen.add(key)
 
 
 def _is_constant(branch: View) -> bool:
@@ -133,7 +150,7 @@ def _is_bare(branch: View) -> bool:
 
 def _enum(name: str, view: View, branches: list[View], doc: str) -> Shape:
     members: list[tuple[str, str | int]] = []
-    kinds = {branch.raw.get("type") for branch in branches}
+    kinds = [one.raw["type"] for one in (view, *branches) if "type" in one]
     low: int | None = None
     high: int | None = None
     is_open = False
@@ -150,10 +167,12 @@ def _enum(name: str, view: View, branches: list[View], doc: str) -> Shape:
     view.take("type")
     view.done()
     values = {type(value) for _, value in members}
-    if len(values) != 1 or values - {str, int} or len(kinds - {None}) > 1:
-        view.error(f"constants of the kinds {sorted(map(str, kinds))}", "strings only, or integers only")
-        return ir.Alias(name, ir.AnyType(), doc)
     kind: Literal["string", "integer"] = "string" if values == {str} else "integer"
+    wide = any(isinstance(value, int) and abs(value) >= 2**63 for _, value in members)
+    if len(values) != 1 or values - {str, int} or wide or any(one != kind for one in kinds):
+        found = sorted({*map(str, kinds), *(one.__name__ for one in values)})
+        view.error(f"constants of the kinds {found}", "strings only, or integers of 64 bits only")
+        return ir.Alias(name, ir.AnyType(), doc)
     if kind == "string":
         members = [(str(value), value) for _, value in members]
     return ir.Enum(name, kind, tuple(members), is_open, low, high, doc)
@@ -173,7 +192,12 @@ def find_tag(branches: list[View]) -> str | None:
     common = set.intersection(*candidates) if candidates else set()
     if candidates and not common:
         branches[0].error("branches whose constant properties differ", "one property that is a constant in all of them")
-    return min(common, default=None)
+
+    def repeated(wire: str) -> int:
+        values = [str(one.raw.get("properties", {}).get(wire)) for one in branches]
+        return len(values) - len(set(values))
+
+    return min(common, key=lambda wire: (repeated(wire), wire), default=None)
 
 
 def read_branch(view: View, tag: str) -> Branch:
@@ -192,12 +216,7 @@ def read_branch(view: View, tag: str) -> Branch:
     value = own_view.take("const")
     own_view.done()
     if isinstance(value, str):
-        inline = _branch_object(view, tag, doc)
-        if inline.keeps_extra:
-            view.error(
-                "a known variant that keeps unknown properties", "additionalProperties: true on the fallback only"
-            )
-        return Branch("tagged", value, inline, payload)
+        return Branch("tagged", value, _branch_object(view, tag, doc), payload)
     if kind == "null":
         return Branch("default", title or "none", _branch_object(view, tag, doc), payload)
     if kind != "string":
@@ -258,11 +277,16 @@ def _untagged(name: str, view: View, branches: list[View], doc: str) -> Shape:
         title = branch.title()
         branch.doc()
         if "properties" in branch.raw and "$ref" not in branch.raw:
-            options.append((title or str(index), read_object(branch, str(branch.raw.get("description", "")))))
+            shape = read_object(branch, str(branch.raw.get("description", "")))
+            if shape.keeps_extra:
+                branch.error("an alternative that keeps unknown properties", "a definition of its own, by $ref")
+            options.append((title or str(index), shape))
             branch.done()
         else:
             options.append(lower_type(branch))
-    view.take("type")
+    kinds = {kind_of(option) for option in options if not isinstance(option, tuple)}
+    if view.take("type", "object") != "object" or ("type" in view and kinds - {None, "object"}):
+        view.error(f"type {view.raw['type']!r} beside other alternatives", "a type on each of them")
     view.done()
     types = [option for option in options if not isinstance(option, tuple)]
     null = ir.Scalar("null")

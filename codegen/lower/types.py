@@ -41,7 +41,7 @@ def _of_kind(kind: str, view: View) -> ir.Type:
     match kind:
         case "string":
             view.take("format")  # uri, date-time, regex: documentation, not checked
-            return ir.Scalar("string", min_length=view.take("minLength"), pattern=view.take("pattern"))
+            return ir.Scalar("string", min_length=view.count("minLength"), pattern=view.take("pattern"))
         case "integer":
             low, high = INTEGER_FORMATS.get(view.take("format", ""), (None, None))
             return ir.Scalar("integer", *_bounds(view, low, high))
@@ -52,7 +52,7 @@ def _of_kind(kind: str, view: View) -> ir.Type:
             return ir.Scalar("boolean") if kind == "boolean" else NULL
         case "array":
             items = lower_type(view.child("items")) if "items" in view else ir.AnyType()
-            return ir.Array(items, view.take("minItems", 0))
+            return ir.Array(items, view.count("minItems"))
         case "object":
             return _map(view)
     view.error(f"type {kind!r}", "string, integer, number, boolean, null, array or object")
@@ -85,8 +85,9 @@ def _constants(view: View) -> ir.Type:
     view.take("type")
     nullable = None in values
     known = tuple(value for value in values if isinstance(value, str | bool | int))
-    if len(known) + nullable != len(values):
-        view.error(f"the constants {values!r}", "strings, integers, booleans or null")
+    alike = len(set(map(type, known))) <= 1 and all(abs(value) < 2**63 for value in known if isinstance(value, int))
+    if len(known) + nullable != len(values) or not alike:
+        view.error(f"the constants {values!r}", "strings only, integers of 64 bits only or booleans only, and null")
     if not known:
         return NULL
     return ir.Nullable(ir.Const(known)) if nullable else ir.Const(known)
@@ -156,6 +157,8 @@ def lower_field(wire: str, name: str, view: View, required: bool, doc: str) -> i
         view.error("x-deserialize-skip-invalid-items", "that keyword on an array")
     if on_null and not isinstance(bare, ir.Array | ir.Map) and default is None:
         view.error("x-deserialize-default-on-null", "that keyword on an array, a map or a property with a default")
+    if default is not None:
+        view.problems.defaults.append((f"{view.pointer}/default", value, kind))
     return ir.Field(wire, name, kind, required, default, on_error, skip_items, on_null, doc=doc or own_doc)
 
 

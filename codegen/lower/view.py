@@ -6,11 +6,15 @@ keyword can vanish, and a shape outside the lowering table is an error with a pl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import unquote
 
+from codegen import ir
 from codegen.errors import Diagnostic
-from codegen.names import variant_name
+from codegen.names import digest, variant_name
 
 # Read by people or by other tools; they change nothing on the wire. A `discriminator` repeats what the consts say.
 ANNOTATIONS = frozenset(
@@ -35,20 +39,28 @@ INTEGER_FORMATS = {
     "int8": (-(2**7), 2**7 - 1),
     "uint8": (0, 2**8 - 1),
 }
+# What msgspec takes as the length of a string or an array.
+MAX_COUNT = 2**63 - 1
+# msgspec wants the wire names of members ready for a JSON text.
+_UNUSABLE = re.compile(r'[\x00-\x1f"\\\ud800-\udfff]')
 
 
 class Problems:
     """Collects diagnostics, so that one run reports all that is wrong with a file.
 
-    `renamed` maps definitions to their class names where those differ; references are read through it.
+    `renamed` maps definitions to their class names where those differ; references are read through it. `defined` are
+    the class names of all.
     """
 
     def __init__(self, file: str, renamed: Mapping[str, str] | None = None) -> None:
         self.file = file
         self.renamed = renamed or {}
+        self.defined: frozenset[str] = frozenset()
         self.found: list[Diagnostic] = []
         # Objects described in place, by the name that they get; `lower` reads them like definitions.
         self.anonymous: dict[str, View] = {}
+        # Pointer, value and type of each default; checked once all types are known.
+        self.defaults: list[tuple[str, Any, ir.Type]] = []
 
     def add(self, pointer: str, found: str, expected: str) -> None:
         problem = Diagnostic(f"{self.file}#{pointer}", found, expected)
@@ -104,6 +116,19 @@ class View:
             self.error(f"{keyword}: {value!r}", "true or false")
         return value is True
 
+    def count(self, keyword: str) -> int:
+        """A length; JSON Schema allows it to be written as 2.0."""
+        value = int(self.take(keyword, 0))
+        if value > MAX_COUNT:
+            self.error(f"{keyword}: {value!r}", "a length of at most 64 bits")
+        return min(value, MAX_COUNT)
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Report property names that no member can have."""
+        for name in names:
+            if _UNUSABLE.search(name):
+                self.error(f"the property name {name!r}", "one without quotes, backslashes, controls, lone surrogates")
+
     def title(self) -> str:
         return str(self.take("title", ""))
 
@@ -120,8 +145,8 @@ class View:
             inner.done()
         if reference is None:
             return None
-        head, _, name = str(reference).rpartition("/")
-        if head not in ("#/$defs", "#/definitions"):
+        head, _, name = unquote(str(reference)).rpartition("/")
+        if head != "#/$defs":
             inner.error(f"$ref {reference!r}", "a reference to #/$defs/NAME")
         name = name.replace("~1", "/").replace("~0", "~")
         return self.problems.renamed.get(name, name)
@@ -130,7 +155,10 @@ class View:
         """Leave this object, described in place, to be read as a definition; returns its name, made of the way to it."""
         _, _, owner, *steps = self.pointer.split("/")
         named = [step for step in steps if step not in ("properties", "additionalProperties") and not step.isdigit()]
-        name = variant_name(owner, [step for step in named if step not in ("anyOf", "oneOf")], self.problems.anonymous)
+        name = variant_name(owner, [step for step in named if step not in ("anyOf", "oneOf")], self.problems.defined)
+        known = self.problems.anonymous.get(name)
+        if known is not None and known.raw != self.raw:
+            name = f"{name}_{digest(json.dumps(self.raw, sort_keys=True), 6)}"
         self.problems.anonymous[name] = View(self.raw, self.pointer, self.problems)
         self._read |= set(self.raw)
         return name

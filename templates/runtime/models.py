@@ -7,7 +7,7 @@ marks below in an `Annotated`. The C decoder ignores the marks; `walk` goes by t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -149,12 +149,14 @@ class Record(dict[str, Any]):
         cls._fields = fields
         return fields
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in type(self)._declared:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        from .compiled import read_record
+    if not TYPE_CHECKING:  # the declared properties have types of their own, and there are no others
 
-        return getattr(read_record(self), name)
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name not in type(self)._declared:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            from .compiled import read_record
+
+            return getattr(read_record(self), name)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({super().__repr__()})"

@@ -9,18 +9,20 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import UnsetType
 
-from .models import DefaultOnError, DefaultOnNull, IntConstants, Model, Record, SkipInvalidItems
+from .models import DefaultOnError, DefaultOnNull, IntConstants, Model, Record, SkipInvalidItems, UnknownVariant
 from .objects import GroupedNode, Member, RecordNode, StructNode, TaggedNode, UntaggedNode
-from .unions import TaggedUnion, UntaggedUnion, Walked
+from .unions import TaggedUnion, Walked
 from .walk import (
     AnyNode,
     ChoiceNode,
     ConstNode,
     Invalid,
     ListNode,
+    Log,
     MapNode,
     Node,
     NullableNode,
+    OpenEnumNode,
     ScalarNode,
     StringNode,
     pointer,
@@ -30,16 +32,23 @@ _SCALARS = {int: "integer", float: "number", bool: "boolean", type(None): "null"
 # By identity, because hashing a union alias costs more than decoding a small message. The form is kept alive beside it.
 _nodes: dict[int, tuple[Any, Node]] = {}
 _structs: dict[tuple[type[Model], bool, frozenset[str]], StructNode] = {}
+# Forms by equality: of `list[X]`, written anew at each call, one is kept.
+_forms: dict[Any, Any] = {}
 _lock = Lock()
 
 
 def node_of(form: Any) -> Node:
     """The node of a class, a union alias or any other annotation, as it stands on its own. Raises TypeError."""
-    entry = _nodes.get(id(form))
+    entry = _nodes.get(id(form)) or _nodes.get(id(form := kept(form)))
     if entry is not None:
         return entry[1]
     with _lock:
         return _Compiler().run(form)
+
+
+def kept(form: Any) -> Any:
+    """The form that stands for all that are equal to this one."""
+    return _forms.setdefault(form, form)
 
 
 def decode_walked(form: Any, value: Any) -> Any:
@@ -52,7 +61,7 @@ def decode_walked(form: Any, value: Any) -> Any:
 def read_record(record: Record) -> Any:
     """The declared properties of a record, decoded. Raises ValueError when one is missing or invalid."""
     try:
-        return node_of(type(record).fields()).walk(dict(record), None, [])
+        return node_of(type(record).fields()).walk(dict(record), None, Log())
     except Invalid as error:
         raise ValueError(f"{type(record).__name__}: {pointer(error.path)}: {error.reason}") from None
 
@@ -63,6 +72,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.nodes: dict[int, tuple[Any, Node]] = {}
         self.structs: dict[tuple[type[Model], bool, frozenset[str]], StructNode] = {}
+        self.untagged: list[UntaggedNode] = []
 
     def run(self, form: Any) -> Node:
         node = self.node(form)
@@ -71,6 +81,11 @@ class _Compiler:
             struct.recursive = struct in below
             if not any(one.walked for one in below):
                 struct.hook = None
+        # Only now, since a type may contain itself: all nodes are complete.
+        for untagged in self.untagged:
+            untagged.settle(_required, untagged in _below(untagged))
+        for struct in self.structs.values():
+            struct.settle()
         _structs.update(self.structs)
         _nodes.update(self.nodes)
         return node
@@ -108,12 +123,11 @@ class _Compiler:
                 node = self._tagged(cls.description)
                 node.walked = True
                 return node
-            untagged = UntaggedNode()
-            untagged.complete(map(self.node, cls.description.options), _required)
+            untagged = UntaggedNode(tuple(map(self.node, cls.description.options)))
+            self.untagged.append(untagged)
             return untagged
         if issubclass(cls, Record):
-            fields = cls.fields()
-            return RecordNode(cls, self._struct(fields, alone=True) if fields.__struct_fields__ else None)
+            return self._record(cls, cls._tag if issubclass(cls, UnknownVariant) else None)
         if issubclass(cls, Model):
             description = cls.__dict__.get("_stands_for")
             return self._tagged(description) if description else self._struct(cls, alone=True)
@@ -140,6 +154,9 @@ class _Compiler:
         rest = [part for part in parts if part is not type(None)]
         bare = {part for part in rest if isinstance(part, type)}
         nodes = [self.node(part) for part in rest if not _is_covered(part, bare)]
+        known = frozenset(value for part in rest if _is_covered(part, bare) for value in get_args(part))
+        if known:
+            nodes = [OpenEnumNode(known) if type(node) is StringNode else node for node in nodes]
         if any(isinstance(node, ScalarNode) and node.name == "number" for node in nodes):
             # `int | float` is how annotations say number.
             nodes = [node for node in nodes if not (isinstance(node, ScalarNode) and node.name == "integer")]
@@ -156,12 +173,16 @@ class _Compiler:
                 node.variants[tag] = self._tagged(target)
             else:
                 node.variants[tag] = self._struct(target, False, description.foreign)
-        node.fallback = self.node(description.fallback) if description.fallback else None
+        node.fallback = self._record(description.fallback, None) if description.fallback else None
         node.default = self._struct(description.default, False, description.foreign) if description.default else None
         return node
 
+    def _record(self, cls: type[Record], tag: str | None) -> RecordNode:
+        fields = cls.fields()
+        return RecordNode(cls, self._struct(fields, alone=True) if fields.__struct_fields__ else None, tag)
+
     def _struct(self, cls: type[Model], alone: bool, foreign: frozenset[str] = frozenset()) -> StructNode:
-        """The node of a model class: `alone` as a definition of its own, else as a variant whose tags were read already."""
+        """The node of a model class: `alone` as a definition of its own, else as a variant whose tags were read."""
         key = (cls, alone, foreign)
         node = _structs.get(key) or self.structs.get(key)
         if node is not None:
@@ -174,7 +195,8 @@ class _Compiler:
             foreign = foreign | frozenset(getattr(cls, "_variant_only", ()))
             if isinstance(config.tag, str) and config.tag_field and not getattr(cls, "_definition", True):
                 node.tag = (config.tag_field, config.tag)
-        node.complete(tuple(self._member(field, field.name in foreign) for field in msgspec.structs.fields(cls)))
+        # Apart from the constructor, since a class may contain itself.
+        node.members = tuple(self._member(field, field.name in foreign) for field in msgspec.structs.fields(cls))
         return node
 
     def _member(self, field: msgspec.structs.FieldInfo, foreign: bool) -> Member:
@@ -193,6 +215,7 @@ class _Compiler:
             on_null=DefaultOnNull in marks,
             empty=empty if field.required else None,
             foreign=foreign,
+            unset=foreign and field.required,
         )
 
 
@@ -206,6 +229,10 @@ def _required(node: Node) -> frozenset[str]:
         return _required(node.items)
     if isinstance(node, StructNode):
         return frozenset(member.wire for member in node.members if member.required)
+    if isinstance(node, RecordNode) and node.fields is not None:
+        return _required(node.fields)
+    if isinstance(node, TaggedNode) and node.default is None:
+        return frozenset((node.tag,))
     return frozenset()
 
 

@@ -1,15 +1,27 @@
 """Every error that this package raises on purpose.
 
 AcpError
-    DecodeError     (ValueError) a message that does not fit its type: `pointer` into it, and the `reason`
-    EncodeError     (ValueError) a model that has no JSON form
+    DecodeError       (ValueError) a message that does not fit its type: `pointer` into it, and the `reason`
+    EncodeError       (ValueError) a model that has no JSON form
+    RequestError      an error that the peer sent, or that a handler sends
+    ProtocolError     the peer broke the rules of JSON-RPC
+    RequestTimeout    (TimeoutError) no answer in time
+    NegotiationError  no common protocol version
+    ConnectionClosed  the transport is lost or closed
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class AcpError(Exception):
     """Base of all errors of this package."""
+
+
+def shortened(text: str) -> str:
+    """Text for a message: the middle of a very long one is left out. Pointers are as long as the keys in a message."""
+    return text if len(text) <= 200 else f"{text[:100]}...{text[-97:]}"
 
 
 class DecodeError(AcpError, ValueError):
@@ -25,7 +37,7 @@ class DecodeError(AcpError, ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.pointer or 'message'}: {self.reason}"
+        return f"{shortened(self.pointer) or 'message'}: {self.reason}"
 
 
 class EncodeError(AcpError, ValueError):
@@ -37,4 +49,47 @@ class EncodeError(AcpError, ValueError):
         self.reason = reason
 
     def __str__(self) -> str:
-        return f"{self.pointer or 'model'}: {self.reason}"
+        return f"{shortened(self.pointer) or 'model'}: {self.reason}"
+
+
+class RequestError(AcpError):
+    """An error that travels: raised by a handler it becomes the answer, raised by a call it is what the peer answered.
+
+    `code` is a JSON-RPC or ACP error code, `data` any JSON value.
+    """
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(code, message, data)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.code})" + (f": {self.data}" if self.data is not None else "")
+
+
+class ConnectionClosed(AcpError):
+    """The other side is gone. For a process, `exit_code` and the tail of its `stderr` tell why."""
+
+    def __init__(self, reason: str, exit_code: int | None = None, stderr: str = "") -> None:
+        super().__init__(reason, exit_code, stderr)
+        self.reason = reason
+        self.exit_code = exit_code
+        self.stderr = stderr
+
+    def __str__(self) -> str:
+        code = f" (exit code {self.exit_code})" if self.exit_code is not None else ""
+        tail = f"; the end of its stderr:\n{self.stderr}" if self.stderr.strip() else ""
+        return self.reason + code + tail
+
+
+class ProtocolError(AcpError):
+    """The peer broke JSON-RPC: an answer with both or neither of result and error, or one that does not decode."""
+
+
+class RequestTimeout(AcpError, TimeoutError):
+    """A call was not answered in time. It was cancelled on the other side too."""
+
+
+class NegotiationError(AcpError):
+    """No protocol version that both sides speak."""

@@ -13,19 +13,23 @@ from msgspec import UNSET, ValidationError
 from msgspec import convert as _convert
 
 from .models import Groups, Model, Record, UnknownVariant
-from .walk import Invalid, Node, Path, Reports, drop, expected, kind, shown
+from .walk import Invalid, Log, Node, NullableNode, Path, Reports, as_object, drop, expected, kind, moved, shown
 
 _MISSING: Any = object()
 Hook = Callable[[Any, Any], Any]
+Walk = Callable[[Any, Path, Reports], Any]
+# Wire name, member name, how its value is walked, whether that may be null as well, the member.
+Step = tuple[str, str, Walk, bool, "Member"]
 
 
 class Member:
     """One field of a model class, as the walk needs it. `empty` makes a required field's value when it is tolerated.
 
-    A `foreign` member does not belong to what is decoded: absent or invalid, it is left unset.
+    A `foreign` member does not belong to what is decoded: absent or invalid, it is left to its default, or (`unset`)
+    unset where it has none.
     """
 
-    __slots__ = ("empty", "foreign", "name", "node", "on_error", "on_null", "required", "wire")
+    __slots__ = ("empty", "foreign", "name", "node", "on_error", "on_null", "required", "unset", "wire")
 
     def __init__(
         self,
@@ -37,6 +41,7 @@ class Member:
         on_null: bool = False,
         empty: Callable[[], Any] | None = None,
         foreign: bool = False,
+        unset: bool = False,
     ) -> None:
         self.name = name
         self.wire = wire
@@ -46,6 +51,7 @@ class Member:
         self.on_null = on_null
         self.empty = empty
         self.foreign = foreign
+        self.unset = unset
 
     def rescue(self, item: Any, error: Invalid, here: Path, reports: Reports) -> Any:
         """What an invalid value reads as: _MISSING where the default is to stand. Raises the error if not tolerated."""
@@ -66,17 +72,16 @@ class StructNode(Node):
         self.cls = cls
         self.hook: Hook | None = hook
         self.members: tuple[Member, ...] = ()
-        self.plan: tuple[tuple[str, str, Callable[[Any, Path, Reports], Any], Member], ...] = ()
+        self.plan: tuple[Step, ...] = ()
         self.tag: tuple[str, str] | None = None
         self.recursive = False
 
-    def complete(self, members: tuple[Member, ...]) -> None:
-        """Set the members. Apart from the constructor, since a class may contain itself."""
-        self.members = members
-        self.plan = tuple((member.wire, member.name, member.node.walk, member) for member in members)
+    def settle(self) -> None:
+        """Plan the reading of the members, once all nodes are complete."""
+        self.plan = tuple(map(_step, self.members))
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
-        if reports is None or not self.recursive:
+        if reports is None or not self.recursive or path is None:
             try:
                 # Passing a hook doubles the cost of a small object.
                 if self.hook is None:
@@ -89,16 +94,21 @@ class StructNode(Node):
 
     def careful(self, value: Any, path: Path, reports: Reports) -> Any:
         if not isinstance(value, dict):
-            raise expected(path, "object", value)
+            if type(value) is self.cls:
+                return value
+            value = as_object(value, path)
         if self.tag is not None and value.get(self.tag[0], self.tag[1]) != self.tag[1]:
             raise Invalid((path, self.tag[0]), f"expected {self.tag[1]!r}")
         return self.build(self.read(value, path, reports, self.plan), path)
 
-    def read(self, value: dict[str, Any], path: Path, reports: Reports, plan: Iterable[Any]) -> dict[str, Any]:
+    def read(self, value: dict[str, Any], path: Path, reports: Reports, plan: Iterable[Step]) -> dict[str, Any]:
         """The members of `plan` by name; what is absent or tolerated is left to the class's defaults."""
         found: dict[str, Any] = {}
-        for wire, name, walk, member in plan:
+        for wire, name, walk, nullable, member in plan:
             item = value.get(wire, _MISSING)
+            if item is None and nullable:
+                found[name] = None
+                continue
             if item is not _MISSING:
                 here = (path, wire)
                 try:
@@ -109,7 +119,7 @@ class StructNode(Node):
                 raise Invalid((path, wire), "missing")
             if item is not _MISSING:
                 found[name] = item
-            elif member.foreign:
+            elif member.unset:
                 found[name] = UNSET
         return found
 
@@ -129,57 +139,63 @@ class GroupedNode(StructNode):
     def __init__(self, cls: type[Model], hook: Hook, groups: Groups) -> None:
         super().__init__(cls, hook)
         self.groups = groups
-        self.grouped: dict[str, Member] = {}
+        # Of each group, its members and those that are required.
+        self.plans: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = ()
 
-    def complete(self, members: tuple[Member, ...]) -> None:
-        names = {name for _, group, _ in self.groups.groups for name in group}
-        super().complete(members)
-        self.grouped = {member.name: member for member in members if member.name in names}
-        self.plan = tuple(step for step in self.plan if step[1] not in names)
+    def settle(self) -> None:
+        super().settle()
+        steps = {step[1]: step for step in self.plan}
+        self.plans = tuple(
+            (tuple(map(steps.__getitem__, names)), tuple(map(steps.__getitem__, required)))
+            for _, names, required in self.groups.groups
+        )
+        grouped = {name for _, names, _ in self.groups.groups for name in names}
+        self.plan = tuple(step for step in self.plan if step[1] not in grouped)
 
-    def careful(self, value: Any, path: Path, reports: Reports) -> Any:
-        if not isinstance(value, dict):
-            raise expected(path, "object", value)
-        found = self.read(value, path, reports, self.plan)
-        return self.build(found | self._settled(value, path, reports), path)
+    def read(self, value: dict[str, Any], path: Path, reports: Reports, plan: Iterable[Step]) -> dict[str, Any]:
+        found = super().read(value, path, reports, plan)
+        return found | self._settled(value, path, reports)
 
     def _settled(self, value: dict[str, Any], path: Path, reports: Reports) -> dict[str, Any]:
         """The members of the groups that are there. A group is claimed when all its required keys are."""
-        values: dict[str, Any] = {}
-        errors: dict[str, Invalid] = {}
-        for name, member in self.grouped.items():
-            if member.wire in value:
-                step = (member.wire, name, member.node.walk, member)
-                try:
-                    values |= self.read(value, path, reports, (step,))
-                except Invalid as error:
-                    errors[name] = error
-        claimed = [group for group in self.groups.groups if all(self.grouped[n].wire in value for n in group[2])]
-        valid = [g for g in claimed if not any(n in errors for n in g[1]) and all(n in values for n in g[2])]
-        if len(claimed) == 1:
-            for name in claimed[0][1]:
-                if name in errors:
-                    raise errors[name]
-        if not valid or (self.groups.exclusive and len(claimed) > 1):
+        claimed = [plan for plan, required in self.plans if all(step[0] in value for step in required)]
+        if not claimed or (self.groups.exclusive and len(claimed) > 1):
             raise Invalid(path, self.groups.rule())
-        kept = {name for _, members, _ in valid for name in members}
-        return {name: item for name, item in values.items() if name in kept}
+        found: dict[str, Any] = {}
+        errors: list[Invalid] = []
+        for plan in claimed:
+            mark = 0 if reports is None else len(reports)
+            try:
+                found |= super().read(value, path, reports, plan)
+            except Invalid as error:
+                errors.append(error)
+                if reports is not None:
+                    del reports[mark:]
+        if len(errors) == len(claimed):
+            raise errors[0] if len(errors) == 1 else Invalid(path, self.groups.rule())
+        return found
 
 
 class RecordNode(Node):
-    """A dict-based class: the declared properties are validated, the whole object is kept."""
+    """A dict-based class: the declared properties are validated, the whole object is kept.
+
+    `tag` is a property that must be a string, where no union has looked at it.
+    """
 
     kinds = frozenset({"object"})
 
-    def __init__(self, cls: type[Record], fields: StructNode | None) -> None:
+    def __init__(self, cls: type[Record], fields: StructNode | None, tag: str | None) -> None:
         self.cls = cls
         self.fields = fields
+        self.tag = tag
         # C never meets an unknown variant: it refuses the union's value.
         self.walked = not issubclass(cls, UnknownVariant)
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
         if not isinstance(value, dict):
-            raise expected(path, "object", value)
+            value = as_object(value, path)
+        if self.tag is not None and not isinstance(value.get(self.tag), str):
+            raise tagless(value, self.tag, path)
         if self.fields is not None:
             self.fields.walk(value, path, reports)
         record = self.cls.__new__(self.cls)
@@ -216,14 +232,12 @@ class TaggedNode(Node):
         if not isinstance(value, dict):
             if isinstance(value, Model):
                 return self._instance(value, path)
-            raise expected(path, "object", value)
-        tag = value.get(self.tag, _MISSING)
+            value = as_object(value, path)
+        tag = value.get(self.tag)
         if not isinstance(tag, str):
             if self.default is not None:
                 return self.default.walk(value, path, reports)
-            if tag is _MISSING:
-                raise Invalid((path, self.tag), "missing")
-            raise expected((path, self.tag), "string", tag)
+            raise tagless(value, self.tag, path)
         variant = self.variants.get(tag)
         if variant is None and tag not in self.excluded:
             variant = self.fallback or self.default
@@ -234,17 +248,18 @@ class TaggedNode(Node):
 
     def _instance(self, value: Model, path: Path) -> Model:
         """A model that is decoded already passes, if it is one of this union's."""
-        classes = list(self.classes())
+        classes = dict.fromkeys(node.cls for node in self.structs())
         if type(value) in classes:
             return value
         raise expected(path, " or ".join(cls.__name__ for cls in classes), value)
 
-    def classes(self) -> Iterable[type[Model]]:
+    def structs(self) -> Iterable[StructNode]:
+        """The variants that are model classes, those of nested unions too."""
         for node in self.inside():
             if isinstance(node, TaggedNode):
-                yield from node.classes()
+                yield from node.structs()
             elif isinstance(node, StructNode):
-                yield node.cls
+                yield node
 
     def inside(self) -> tuple[Node, ...]:
         return tuple(node for node in (*self.variants.values(), self.fallback, self.default) if node is not None)
@@ -255,35 +270,75 @@ class UntaggedNode(Node):
 
     walked = True
 
-    def __init__(self) -> None:
-        self.options: tuple[tuple[Node, frozenset[str]], ...] = ()
+    def __init__(self, options: tuple[Node, ...]) -> None:
+        self.options = options
+        self.told: tuple[tuple[Node, frozenset[str]], ...] = ()
+        self.kinds = frozenset().union(*(option.kinds for option in options))
+        self.recursive = False
 
-    def complete(self, options: Iterable[Node], required: Callable[[Node], frozenset[str]]) -> None:
-        self.options = tuple((option, required(option)) for option in options)
-        self.kinds = frozenset().union(*(option.kinds for option, _ in self.options))
+    def settle(self, required: Callable[[Node], frozenset[str]], recursive: bool) -> None:
+        """Learn what tells the options apart, once all nodes are complete."""
+        self.told = tuple((option, required(option)) for option in self.options)
+        self.recursive = recursive
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
         candidates = self._candidates(value)
-        mark = len(reports) if reports is not None else 0
-        for option in candidates:
-            try:
-                return option.walk(value, path, reports)
-            except Invalid:
-                if len(candidates) == 1:
-                    raise
-                if reports is not None:
-                    del reports[mark:]
         if not candidates:
             raise expected(path, " or ".join(sorted(self.kinds)) or "no value", value)
-        raise Invalid(path, f"matches none of {len(candidates)} alternatives")
+        # Strictly refused, the first candidate may still be the one that tolerance finds: the caller comes again.
+        if reports is None or len(candidates) == 1:
+            return candidates[0].walk(value, path, reports)
+        # The value is kept with what was made of it: its id is good for as long as it lives.
+        log = reports if self.recursive and isinstance(reports, Log) else None
+        tried = log.tried.get((id(self), id(value))) if log is not None and log.tried else None
+        found, inner, place, _ = tried or self._try(candidates, value, path, reports, log)
+        if found is _MISSING:
+            raise Invalid(path, f"matches none of {len(candidates)} alternatives")
+        reports.extend((moved(way, place, path), reason) for way, reason in inner)
+        return found
+
+    def _try(
+        self, candidates: list[Node], value: Any, path: Path, reports: list[tuple[Path, str]], log: Log | None
+    ) -> tuple[Any, list[tuple[Path, str]], Path, Any]:
+        """What the first candidate that takes the value makes of it, and what was tolerated; kept in the log."""
+        mark = len(reports)
+        found, inner = _MISSING, []
+        for option in candidates:
+            try:
+                found = option.walk(value, path, reports)
+            except Invalid:
+                del reports[mark:]
+                continue
+            inner = reports[mark:]
+            del reports[mark:]
+            break
+        tried = (found, inner, path, value)
+        if log is not None:
+            log.tried = log.tried or {}
+            log.tried[id(self), id(value)] = tried
+        return tried
 
     def _candidates(self, value: Any) -> list[Node]:
         found = kind(value)
-        fitting = [one for one in self.options if found in one[0].kinds]
+        fitting = [one for one in self.told if found in one[0].kinds]
         first = value[0] if isinstance(value, list) and value else value
         if len(fitting) > 1 and isinstance(first, dict):
             fitting = [one for one in fitting if one[1] <= first.keys()] or fitting
         return [option for option, _ in fitting]
 
     def inside(self) -> tuple[Node, ...]:
-        return tuple(option for option, _ in self.options)
+        return self.options
+
+
+def tagless(value: dict[str, Any], tag: str, path: Path) -> Invalid:
+    """What is wrong with an object whose tag is no string."""
+    return expected((path, tag), "string", value[tag]) if tag in value else Invalid((path, tag), "missing")
+
+
+def _step(member: Member) -> Step:
+    node, nullable = member.node, isinstance(member.node, NullableNode)
+    if isinstance(node, NullableNode):
+        node = node.inner
+    # A class that contains itself is not for C to try, so that its every level costs a step less.
+    recursive = isinstance(node, StructNode) and node.recursive
+    return (member.wire, member.name, node.careful if recursive else node.walk, nullable, member)

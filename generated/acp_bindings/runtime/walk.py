@@ -8,10 +8,24 @@ tolerance dropped; None means strict: nothing is tolerated, and the caller will 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias
+
+from .errors import shortened
 
 Path: TypeAlias = "tuple[Path, str | int] | None"
 Reports: TypeAlias = "list[tuple[Path, str]] | None"
+
+
+class Log(list[tuple[Path, str]]):
+    """The reports of one decode, and what unions made of values that they may meet again.
+
+    A value is tried as one alternative after the other, and all that is inside would else be tried anew each time.
+    """
+
+    # Made when there is something to put into it, which is next to never.
+    tried: dict[tuple[int, int], Any] | None = None
 
 
 class Invalid(ValueError):  # noqa: N818 - never seen outside: it becomes a DecodeError
@@ -34,7 +48,21 @@ def pointer(path: Path) -> str:
     return "".join(reversed(steps))
 
 
-_KINDS = {type(None): "null", bool: "boolean", str: "string", int: "integer", float: "number", dict: "object"}
+_KINDS = {
+    type(None): "null",
+    bool: "boolean",
+    str: "string",
+    int: "integer",
+    float: "number",
+    dict: "object",
+    list: "array",
+    # Not what a JSON parser makes, but the C converter takes them for the same.
+    Mapping: "object",
+    Decimal: "number",
+    tuple: "array",
+    set: "array",
+    frozenset: "array",
+}
 
 
 def kind(value: object) -> str:
@@ -42,8 +70,6 @@ def kind(value: object) -> str:
     known = _KINDS.get(type(value))
     if known is not None:
         return known
-    if isinstance(value, dict | list):
-        return "object" if isinstance(value, dict) else "array"
     return next((name for cls, name in _KINDS.items() if isinstance(value, cls)), type(value).__name__)
 
 
@@ -59,12 +85,30 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:60] + "..."
 
 
+def as_object(value: Any, path: Path) -> dict[str, Any]:
+    """What stands for an object without being a dict, as one. Raises Invalid for anything else."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise expected(path, "object", value)
+
+
 def drop(reports: list[tuple[Path, str]], path: Path, error: Invalid) -> None:
     """Report the value at `path` as dropped; what was reported of its inside goes with it."""
     while reports and _is_below(reports[-1][0], path):
         reports.pop()
-    way = pointer(error.path)[len(pointer(path)) :]
+    way = shortened(pointer(error.path)[len(pointer(path)) :])
     reports.append((path, f"{way}: {error.reason}" if way else error.reason))
+
+
+def moved(way: Path, old: Path, new: Path) -> Path:
+    """A way that went on from `old`, going on from `new`."""
+    steps = []
+    while way is not old and way is not None:
+        way, step = way
+        steps.append(step)
+    for step in reversed(steps):
+        new = (new, step)
+    return new
 
 
 def _is_below(inner: Path, outer: Path) -> bool:
@@ -112,6 +156,13 @@ class StringNode(Node):
         raise expected(path, "string", value)
 
 
+class OpenEnumNode(StringNode):
+    """A string, with the values that the schema lists."""
+
+    def __init__(self, known: frozenset[str]) -> None:
+        self.known = known
+
+
 class ScalarNode(Node):
     """null, boolean, integer, number or string, with bounds."""
 
@@ -141,7 +192,7 @@ class ScalarNode(Node):
             raise Invalid(path, f"expected a {self.name} of at least {self.length} characters, got {len(value)}")
         if self.pattern is not None and not self.pattern.search(value):
             raise Invalid(path, f"expected a {self.name} matching {self.pattern.pattern!r}")
-        return value
+        return float(value) if isinstance(value, Decimal) else value
 
 
 class ConstNode(Node):
@@ -201,7 +252,9 @@ class ListNode(Node):
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
         if not isinstance(value, list):
-            raise expected(path, "array", value)
+            if kind(value) != "array":
+                raise expected(path, "array", value)
+            value = list(value)
         walk = self.items.walk
         if self.skip and reports is not None:
             found = []
@@ -229,7 +282,7 @@ class MapNode(Node):
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
         if not isinstance(value, dict):
-            raise expected(path, "object", value)
+            value = as_object(value, path)
         walk = self.values.walk
         for key in value:
             if not isinstance(key, str):

@@ -7,10 +7,22 @@ know."""
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from ..runtime.checking import check
 from ..runtime.codec import convert, decode, encode, to_builtins
-from ..runtime.errors import DecodeError, EncodeError
+from ..runtime.errors import (
+    AcpError,
+    ConnectionClosed,
+    DecodeError,
+    EncodeError,
+    NegotiationError,
+    ProtocolError,
+    RequestError,
+    RequestTimeout,
+)
 from ..runtime.models import is_extension, UnknownVariant
+from ..runtime.routing import advertise, extension
 from ..runtime.schema import SchemaInfo
+from .methods import *
 from .models import *
 
 if TYPE_CHECKING:
@@ -26,6 +38,8 @@ SCHEMA: Final = SchemaInfo(
 
 __all__ = [
     "AcceptElicitationResponse",
+    "AcpError",
+    "Agent",
     "AgentAuthCapabilities",
     "AgentCapabilities",
     "AgentMessageChunk",
@@ -50,6 +64,7 @@ __all__ = [
     "CancelNotification",
     "CancelRequestNotification",
     "CancelledPermissionOutcome",
+    "Client",
     "ClientCapabilities",
     "ClientSessionCapabilities",
     "CloseSessionRequest",
@@ -61,6 +76,7 @@ __all__ = [
     "CompactionUpdate",
     "CompleteElicitationNotification",
     "ConfigOptionUpdate",
+    "ConnectionClosed",
     "Content",
     "ContentBlock",
     "ContentChunk",
@@ -119,6 +135,7 @@ __all__ = [
     "LogoutCapabilities",
     "LogoutRequest",
     "LogoutResponse",
+    "METHODS",
     "McpCapabilities",
     "McpServer",
     "McpServerHttp",
@@ -127,6 +144,7 @@ __all__ = [
     "MessageId",
     "MultiSelectItems",
     "MultiSelectPropertySchema",
+    "NegotiationError",
     "NewSessionRequest",
     "NewSessionResponse",
     "Notice",
@@ -144,15 +162,20 @@ __all__ = [
     "PromptCapabilities",
     "PromptRequest",
     "PromptResponse",
+    "ProtocolError",
     "ProtocolVersion",
     "ReadTextFileRequest",
     "ReadTextFileResponse",
     "ReleaseTerminalRequest",
     "ReleaseTerminalResponse",
+    "RemoteAgent",
+    "RemoteClient",
+    "RequestError",
     "RequestId",
     "RequestPermissionOutcome",
     "RequestPermissionRequest",
     "RequestPermissionResponse",
+    "RequestTimeout",
     "ResourceLink",
     "ResumeSessionRequest",
     "ResumeSessionResponse",
@@ -223,9 +246,12 @@ __all__ = [
     "WaitForTerminalExitResponse",
     "WriteTextFileRequest",
     "WriteTextFileResponse",
+    "advertise",
+    "check",
     "convert",
     "decode",
     "encode",
+    "extension",
     "is_extension",
     "to_builtins",
 ]

@@ -7,10 +7,22 @@ know."""
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from ..runtime.checking import check
 from ..runtime.codec import convert, decode, encode, to_builtins
-from ..runtime.errors import DecodeError, EncodeError
+from ..runtime.errors import (
+    AcpError,
+    ConnectionClosed,
+    DecodeError,
+    EncodeError,
+    NegotiationError,
+    ProtocolError,
+    RequestError,
+    RequestTimeout,
+)
 from ..runtime.models import is_extension, UnknownVariant
+from ..runtime.routing import advertise, extension
 from ..runtime.schema import SchemaInfo
+from .methods import *
 from .models import *
 
 if TYPE_CHECKING:
@@ -27,6 +39,8 @@ SCHEMA: Final = SchemaInfo(
 __all__ = [
     "AbsolutePath",
     "AcceptElicitationResponse",
+    "AcpError",
+    "Agent",
     "AgentAuthCapabilities",
     "AgentCapabilities",
     "AgentMessage",
@@ -56,6 +70,7 @@ __all__ = [
     "CancelToolCallRequest",
     "CancelToolCallResponse",
     "CancelledPermissionOutcome",
+    "Client",
     "ClientAuthCapabilities",
     "ClientCapabilities",
     "CloseSessionRequest",
@@ -68,6 +83,7 @@ __all__ = [
     "CompactionUpdate",
     "CompleteElicitationNotification",
     "ConfigOptionUpdate",
+    "ConnectionClosed",
     "Content",
     "ContentBlock",
     "ContentChunk",
@@ -143,6 +159,7 @@ __all__ = [
     "LoginAuthResponse",
     "LogoutAuthRequest",
     "LogoutAuthResponse",
+    "METHODS",
     "McpCapabilities",
     "McpHttpCapabilities",
     "McpServer",
@@ -153,6 +170,7 @@ __all__ = [
     "MessageId",
     "MultiSelectItems",
     "MultiSelectPropertySchema",
+    "NegotiationError",
     "NewSessionRequest",
     "NewSessionResponse",
     "Notice",
@@ -175,14 +193,19 @@ __all__ = [
     "PromptImageCapabilities",
     "PromptRequest",
     "PromptResponse",
+    "ProtocolError",
     "ProtocolVersion",
+    "RemoteAgent",
+    "RemoteClient",
     "ReplayFrom",
     "ReplayFromStart",
+    "RequestError",
     "RequestId",
     "RequestPermissionOutcome",
     "RequestPermissionRequest",
     "RequestPermissionResponse",
     "RequestPermissionSubject",
+    "RequestTimeout",
     "RequiresActionState",
     "RequiresActionStateUpdate",
     "ResourceLink",
@@ -273,9 +296,12 @@ __all__ = [
     "UsageUpdate",
     "UserMessage",
     "UserMessageChunk",
+    "advertise",
+    "check",
     "convert",
     "decode",
     "encode",
+    "extension",
     "is_extension",
     "to_builtins",
 ]

@@ -184,10 +184,22 @@ from ..models import (
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
+from ...runtime.checking import check
 from ...runtime.codec import convert, decode, encode, to_builtins
-from ...runtime.errors import DecodeError, EncodeError
+from ...runtime.errors import (
+    AcpError,
+    ConnectionClosed,
+    DecodeError,
+    EncodeError,
+    NegotiationError,
+    ProtocolError,
+    RequestError,
+    RequestTimeout,
+)
 from ...runtime.models import is_extension, UnknownVariant
+from ...runtime.routing import advertise, extension
 from ...runtime.schema import SchemaInfo
+from .methods import *
 from .models import *
 
 PROTOCOL_VERSION: Final = 1
@@ -200,6 +212,8 @@ SCHEMA: Final = SchemaInfo(
 
 __all__ = [
     "AcceptElicitationResponse",
+    "AcpError",
+    "Agent",
     "AgentAuthCapabilities",
     "AgentCapabilities",
     "AgentMessageChunk",
@@ -232,6 +246,7 @@ __all__ = [
     "CancelNotification",
     "CancelRequestNotification",
     "CancelledPermissionOutcome",
+    "Client",
     "ClientCapabilities",
     "ClientSessionCapabilities",
     "CloseSessionRequest",
@@ -243,6 +258,7 @@ __all__ = [
     "CompactionUpdate",
     "CompleteElicitationNotification",
     "ConfigOptionUpdate",
+    "ConnectionClosed",
     "Content",
     "ContentBlock",
     "ContentChunk",
@@ -318,6 +334,7 @@ __all__ = [
     "LogoutCapabilities",
     "LogoutRequest",
     "LogoutResponse",
+    "METHODS",
     "McpCapabilities",
     "McpError",
     "McpRequestId",
@@ -335,6 +352,7 @@ __all__ = [
     "MessageMcpResult",
     "MultiSelectItems",
     "MultiSelectPropertySchema",
+    "NegotiationError",
     "NewSessionRequest",
     "NewSessionResponse",
     "Notice",
@@ -360,11 +378,13 @@ __all__ = [
     "PromptCapabilities",
     "PromptRequest",
     "PromptResponse",
+    "ProtocolError",
     "ProtocolVersion",
     "ProviderCurrentConfig",
     "ProviderId",
     "ProviderInfo",
     "ProvidersCapabilities",
+    "Proxy",
     "ProxySuccessorNotification",
     "ProxySuccessorRequest",
     "ProxySuccessorResponse",
@@ -372,10 +392,15 @@ __all__ = [
     "ReadTextFileResponse",
     "ReleaseTerminalRequest",
     "ReleaseTerminalResponse",
+    "RemoteAgent",
+    "RemoteClient",
+    "RemoteProxy",
+    "RequestError",
     "RequestId",
     "RequestPermissionOutcome",
     "RequestPermissionRequest",
     "RequestPermissionResponse",
+    "RequestTimeout",
     "RequiresActionStateUpdate",
     "ResourceLink",
     "ResumeSessionRequest",
@@ -478,9 +503,12 @@ __all__ = [
     "WaitForTerminalExitResponse",
     "WriteTextFileRequest",
     "WriteTextFileResponse",
+    "advertise",
+    "check",
     "convert",
     "decode",
     "encode",
+    "extension",
     "is_extension",
     "to_builtins",
 ]

@@ -225,10 +225,22 @@ from ..models import (
     UserMessage,
     UserMessageChunk,
 )
+from ...runtime.checking import check
 from ...runtime.codec import convert, decode, encode, to_builtins
-from ...runtime.errors import DecodeError, EncodeError
+from ...runtime.errors import (
+    AcpError,
+    ConnectionClosed,
+    DecodeError,
+    EncodeError,
+    NegotiationError,
+    ProtocolError,
+    RequestError,
+    RequestTimeout,
+)
 from ...runtime.models import is_extension, UnknownVariant
+from ...runtime.routing import advertise, extension
 from ...runtime.schema import SchemaInfo
+from .methods import *
 from .models import *
 
 PROTOCOL_VERSION: Final = 2
@@ -242,6 +254,8 @@ SCHEMA: Final = SchemaInfo(
 __all__ = [
     "AbsolutePath",
     "AcceptElicitationResponse",
+    "AcpError",
+    "Agent",
     "AgentAuthCapabilities",
     "AgentCapabilities",
     "AgentMessage",
@@ -280,6 +294,7 @@ __all__ = [
     "CancelToolCallRequest",
     "CancelToolCallResponse",
     "CancelledPermissionOutcome",
+    "Client",
     "ClientAuthCapabilities",
     "ClientCapabilities",
     "CloseSessionRequest",
@@ -292,6 +307,7 @@ __all__ = [
     "CompactionUpdate",
     "CompleteElicitationNotification",
     "ConfigOptionUpdate",
+    "ConnectionClosed",
     "Content",
     "ContentBlock",
     "ContentChunk",
@@ -381,6 +397,7 @@ __all__ = [
     "LoginAuthResponse",
     "LogoutAuthRequest",
     "LogoutAuthResponse",
+    "METHODS",
     "McpAcpCapabilities",
     "McpCapabilities",
     "McpError",
@@ -401,6 +418,7 @@ __all__ = [
     "MessageMcpResult",
     "MultiSelectItems",
     "MultiSelectPropertySchema",
+    "NegotiationError",
     "NewSessionRequest",
     "NewSessionResponse",
     "Notice",
@@ -426,21 +444,28 @@ __all__ = [
     "PromptImageCapabilities",
     "PromptRequest",
     "PromptResponse",
+    "ProtocolError",
     "ProtocolVersion",
     "ProviderCurrentConfig",
     "ProviderId",
     "ProviderInfo",
     "ProvidersCapabilities",
+    "Proxy",
     "ProxySuccessorNotification",
     "ProxySuccessorRequest",
     "ProxySuccessorResponse",
+    "RemoteAgent",
+    "RemoteClient",
+    "RemoteProxy",
     "ReplayFrom",
     "ReplayFromStart",
+    "RequestError",
     "RequestId",
     "RequestPermissionOutcome",
     "RequestPermissionRequest",
     "RequestPermissionResponse",
     "RequestPermissionSubject",
+    "RequestTimeout",
     "RequiresActionState",
     "RequiresActionStateUpdate",
     "ResourceLink",
@@ -558,9 +583,12 @@ __all__ = [
     "UsageUpdate",
     "UserMessage",
     "UserMessageChunk",
+    "advertise",
+    "check",
     "convert",
     "decode",
     "encode",
+    "extension",
     "is_extension",
     "to_builtins",
 ]

@@ -1,0 +1,92 @@
+"""What the methods template prints: one view for each wire method, and each side's handler and caller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from codegen import ir
+from codegen.names import method_name
+from codegen.python import docstring
+
+SIDES = ("agent", "client", "proxy")
+
+
+@dataclass(frozen=True)
+class MethodView:
+    side: str
+    kind: str
+    wire: str
+    name: str
+    argument: str
+    params: str
+    result: str
+    doc: str
+
+
+@dataclass(frozen=True)
+class SideView:
+    """The handler class of one side, and the class by which the others call it."""
+
+    side: str
+    name: str
+    methods: tuple[MethodView, ...]
+    remote: str
+    info: str
+    capabilities: str
+    baseline: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def method_views(profile: ir.Profile) -> tuple[MethodView, ...]:
+    """Every method, in the schema's order."""
+    both = {(one.side, one.name) for one in profile.methods if one.kind == "request"}
+    return tuple(_view(profile, one, both) for one in profile.methods)
+
+
+def method_exports(sides: Iterable[SideView]) -> list[str]:
+    """The public names of the methods module."""
+    return ["METHODS", *sorted(name for side in sides for name in (side.name, f"Remote{side.name}"))]
+
+
+def _view(profile: ir.Profile, method: ir.Method, requests: set[tuple[ir.Side, str]]) -> MethodView:
+    name = method_name(method.name)
+    if method.kind == "notification" and (method.side, method.name) in requests:
+        name += "_notification"
+    definition = profile.definitions.get(method.params)
+    doc = definition.doc if definition is not None else ""
+    doc = doc or f"Handles `{method.name}`."
+    return MethodView(
+        method.side,
+        method.kind,
+        method.name,
+        name,
+        "request" if method.kind == "request" else "notification",
+        method.params,
+        method.result or "None",
+        docstring(doc),
+    )
+
+
+def side_views(profile: ir.Profile) -> Iterator[SideView]:
+    """The sides that receive anything."""
+    views = method_views(profile)
+    # A client calls the agent, and hears from it; a proxy stands between them and is called like an agent.
+    other = {"agent": "RemoteClient", "client": "RemoteAgent", "proxy": "RemoteClient"}
+    sides = {view.side for view in views}
+    kinds = {view.wire: view.kind for view in views if view.side == "agent"}
+    baseline = tuple(
+        (capability, tuple((kinds[name], name) for name in methods if name in kinds))
+        for capability, methods in profile.baseline.items()
+    )
+    for side in SIDES:
+        if side in sides:
+            capabilities = f"{side.capitalize()}Capabilities"
+            yield SideView(
+                side,
+                side.capitalize(),
+                tuple(view for view in views if view.side == side),
+                other[side],
+                "Implementation" if "Implementation" in profile.definitions else "Any",
+                capabilities if capabilities in profile.definitions else "Any",
+                baseline if side == "agent" else (),
+            )

@@ -1,0 +1,59 @@
+"""The base of the generated callers: what the other side's methods look like from here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .routing import Kind, MethodSpec, Side
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+
+class Remote:
+    """Calls the other side over one connection. `initialized` is what it answered to `initialize`.
+
+    `strict` validates every message before it is sent (`check`); what is wrong raises ValueError and nothing is sent.
+    """
+
+    _side: ClassVar[Side]
+    _methods: ClassVar[Mapping[tuple[Side, Kind, str], MethodSpec]]
+
+    def __init__(self, connection: Connection, initialized: Any = None, *, strict: bool = False) -> None:
+        self.connection = connection
+        self.initialized = initialized
+        self.strict = strict
+
+    async def _call(self, method: str, request: Any, timeout: float | None) -> Any:
+        spec = self._methods[self._side, "request", method]
+        self._ready(spec, request)
+        return await self.connection.request(method, request, spec.result, timeout=timeout)
+
+    async def _notify(self, method: str, notification: Any) -> None:
+        spec = self._methods[self._side, "notification", method]
+        self._ready(spec, notification)
+        await self.connection.notify(method, notification)
+
+    def _ready(self, spec: MethodSpec, params: Any) -> None:
+        """Raises TypeError or ValueError for params that must not be sent."""
+        from .checking import refuse_wrong
+
+        refuse_wrong(params, spec.params, self.strict)
+
+    async def extension_request(
+        self, method: str, params: Any = None, result: Any = Any, *, timeout: float | None = None
+    ) -> Any:
+        """Call an extension method, whose name starts with an underscore; the answer is decoded to `result`."""
+        _must_be_extension(method)
+        return await self.connection.request(method, params, result, timeout=timeout)
+
+    async def extension_notification(self, method: str, params: Any = None) -> None:
+        """Send an extension notification, whose name starts with an underscore."""
+        _must_be_extension(method)
+        await self.connection.notify(method, params)
+
+
+def _must_be_extension(method: str) -> None:
+    if not method.startswith("_"):
+        raise ValueError(f"{method!r} is no extension method: the name has to start with an underscore")
