@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PROFILES := --profile v2/stable --profile v2/unstable
 
-.PHONY: generate test check test-all bench clean
+.PHONY: generate test check test-all interop differential bench clean
 
 generate: $(STAMP)
 	$(BIN)/acp-codegen generate
@@ -18,11 +18,19 @@ check: $(STAMP)
 	$(BIN)/acp-codegen generate --check
 
 test: check
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile -m "not interop"
 
 # The same tests on every Python from 3.11 up that pyenv or PATH offers.
 test-all:
 	tools/test_all
+
+# Real peers over stdio: the TypeScript SDK and Goose. What cannot be had here is skipped by name, at the end of the output.
+interop: $(STAMP)
+	$(BIN)/pytest -m interop -rs tests/interop
+
+# `decode` against the validators of the reference TypeScript SDK; needs npm. COUNT and SEED choose the values.
+differential: $(STAMP)
+	PYTHONPATH=generated $(BIN)/python -m tests.differential $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 bench: $(STAMP)
 	PYTHONPATH=generated $(BIN)/python -m benchmarks

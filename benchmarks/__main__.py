@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -15,6 +16,7 @@ from acp_bindings import v1, v2
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import connection
 from benchmarks.messages import V1, V2
 from benchmarks.timing import import_seconds, process_seconds, seconds_each
 
@@ -25,6 +27,10 @@ ENCODE = {"text chunk": 1.7, "tool call": 1.7}
 CAREFUL = 10.0
 IMPORT = 0.15
 SDK = 5.0
+# Over stdio: a share of what a bare pipe does, and multiples of the official SDK's speed.
+PIPE = 0.8
+TURN = 4.0
+SPAWN = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,10 @@ def against_orjson() -> Iterator[Figure]:
         model = v2.decode(data, v2.UpdateSessionNotification)
         best = seconds_each(
             {
-                "decode": lambda data=data: v2.decode(data, v2.UpdateSessionNotification),
-                "loads": lambda data=data: orjson.loads(data),
-                "encode": lambda model=model: v2.encode(model),
-                "dumps": lambda message=message: orjson.dumps(message),
+                "decode": partial(v2.decode, data, v2.UpdateSessionNotification),
+                "loads": partial(orjson.loads, data),
+                "encode": partial(v2.encode, model),
+                "dumps": partial(orjson.dumps, message),
             }
         )
         yield Figure("decode : orjson.loads", name, best["decode"], best["loads"], DECODE.get(name, CAREFUL))
@@ -75,15 +81,27 @@ def against_sdk() -> Iterator[Figure]:
         theirs = SessionNotification.model_validate_json(data)
         best = seconds_each(
             {
-                "our decode": lambda data=data: v1.decode(data, v1.SessionNotification),
-                "their decode": lambda data=data: SessionNotification.model_validate_json(data),
-                "our encode": lambda ours=ours: v1.encode(ours),
-                "their encode": lambda theirs=theirs: theirs.model_dump_json(by_alias=True, exclude_unset=True),
+                "our decode": partial(v1.decode, data, v1.SessionNotification),
+                "their decode": partial(SessionNotification.model_validate_json, data),
+                "our encode": partial(v1.encode, ours),
+                "their encode": partial(theirs.model_dump_json, by_alias=True, exclude_unset=True),
             }
         )
         for what in ("decode", "encode"):
             group = f"agent-client-protocol 0.12.1 : ours, {what}"
             yield Figure(group, name, best[f"our {what}"], best[f"their {what}"], SDK, more_is_better=True)
+
+
+def connecting() -> Iterator[Figure]:
+    group = "over stdio"
+    pipe, sdk = connection.requests()
+    yield Figure(group, "a request : bare pipe", pipe.ours, pipe.theirs, PIPE, more_is_better=True)
+    yield Figure(group, "a request : official SDK", sdk.ours, sdk.theirs, None, more_is_better=True)
+    turn = connection.streaming()
+    name = f"a turn of {connection.CHUNKS:,} chunks : official SDK ({turn.note})"
+    yield Figure(group, name, turn.ours, turn.theirs, TURN, more_is_better=True)
+    spawn = connection.opening()
+    yield Figure(group, "spawn + initialize : official SDK", spawn.ours, spawn.theirs, SPAWN)
 
 
 def importing() -> Iterator[Figure]:
@@ -118,7 +136,7 @@ def generating() -> Iterator[Figure]:
 
 
 def main() -> None:
-    figures = [*against_orjson(), *against_sdk(), *importing(), *generating()]
+    figures = [*against_orjson(), *against_sdk(), *connecting(), *importing(), *generating()]
     if "--json" in sys.argv:
         print(json.dumps([asdict(one) | {"ratio": one.ratio, "holds": one.holds} for one in figures], indent=2))
         return
@@ -128,7 +146,7 @@ def main() -> None:
             "", "ours", "theirs", "ratio", "limit", title=group, title_justify="left", box=None, pad_edge=False
         )
         for one in (one for one in figures if one.group == group):
-            limit = "" if one.limit is None else f"{'>=' if one.more_is_better else '<='} {one.limit:g}"
+            limit = "" if one.limit is None else f"{'>=' if one.more_is_better else '<='} {one.limit:.2g}"
             style = "" if one.holds is None else "green" if one.holds else "red"
             table.add_row(
                 one.name, shown(one.ours), shown(one.theirs), f"[{style or 'default'}]{one.ratio:.2f}[/]", limit

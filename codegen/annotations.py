@@ -1,10 +1,12 @@
-"""Our own facts beside the schema: curated class names (names.toml) and docstrings (docs.toml), one pair per version.
+"""Our own facts beside the schema: curated class names (names.toml) and docstrings (docs.toml), one set per version.
 
-Both are optional. Without names the naming rule decides; without docs the schema's own descriptions are used.
+All are optional. Without names the naming rule decides; without docs the schema's own descriptions are used.
 
-    names.toml   [UNION]  CLASS = ["tag", "tag/nested tag", "*"]        tags by slashes, a branch without tag by its title
-    docs.toml    [DEFINITION] doc = "..."    [DEFINITION.fields] wireName = "..."    [UNION.variants] "tag/nested" = "..."
-                 ["*".fields] wireName = "..."                          for that property wherever nothing else is said
+    names.toml          [UNION]  CLASS = ["tag", "tag/nested tag", "*"]    a branch without a tag by its title
+    docs.toml           [DEFINITION] doc = "..."        [DEFINITION.fields] wireName = "..."
+                        [UNION.variants] "tag/nested" = "..."
+                        ["*".fields] wireName = "..."      for that property wherever nothing else is said
+    capabilities.toml   [baseline] CAPABILITY = ["method"]
 """
 
 from __future__ import annotations

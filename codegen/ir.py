@@ -1,7 +1,7 @@
 """The intermediate representation: what a schema means, decided once.
 
-Frozen, free of raw schema and of Python syntax. `lower` makes it, `python` and the templates print it, `inspect` and `diff`
-show it. Class and member names are allocated already (`names`), because everything else refers to things by name.
+Frozen, free of raw schema and of Python syntax. `lower` makes it, `python` and the templates print it, `inspect`
+shows it. Class and member names are allocated already (`names`), because everything else refers to things by name.
 
     Profile -> definitions: Alias | Enum | Struct | Record | Fallback | TaggedUnion | UntaggedUnion
             -> methods: Method
@@ -253,7 +253,7 @@ Definition: TypeAlias = Alias | Enum | Struct | Record | Fallback | TaggedUnion 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One wire method as its receiving side sees it. `result` is None for a notification, and where it is always null."""
+    """One wire method as its receiving side sees it. `result` is None for a notification, and where always null."""
 
     side: Side
     kind: Kind

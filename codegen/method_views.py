@@ -71,7 +71,7 @@ def side_views(profile: ir.Profile) -> Iterator[SideView]:
     """The sides that receive anything."""
     views = method_views(profile)
     # A client calls the agent, and hears from it; a proxy stands between them and is called like an agent.
-    other = {"agent": "RemoteClient", "client": "RemoteAgent", "proxy": "RemoteClient"}
+    other = {"agent": "client", "client": "agent", "proxy": "client"}
     sides = {view.side for view in views}
     kinds = {view.wire: view.kind for view in views if view.side == "agent"}
     baseline = tuple(
@@ -85,7 +85,7 @@ def side_views(profile: ir.Profile) -> Iterator[SideView]:
                 side,
                 side.capitalize(),
                 tuple(view for view in views if view.side == side),
-                other[side],
+                f"Remote{other[side].capitalize()}" if other[side] in sides else "Remote",
                 "Implementation" if "Implementation" in profile.definitions else "Any",
                 capabilities if capabilities in profile.definitions else "Any",
                 baseline if side == "agent" else (),

@@ -60,14 +60,31 @@ RESERVED_CLASSES = frozenset(
         "stable",
         "unstable",
         "models",
+        "AcpError",
         "AttributeError",
+        "ConnectionClosed",
+        "Context",
         "Final",
+        "Handler",
         "IntConstants",
+        "MethodNotFound",
+        "NegotiationError",
+        "Opening",
+        "ProtocolError",
+        "Remote",
+        "RequestError",
+        "RequestTimeout",
         "TaggedUnion",
+        "advertise",
+        "annotations",
         "builtins",
+        "check",
+        "extension",
         "importlib",
+        "method_table",
         "schema_default",
         "stands_for",
+        "stub",
     ]
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 
@@ -83,6 +100,24 @@ RESERVED_RECORD_MEMBERS = frozenset(name for name in dir(dict) if not name.start
     "raw",
     "is_extension",
 }
+
+# What handlers and remotes have beside the methods of the protocol.
+RESERVED_METHODS = frozenset(
+    [
+        "auth_methods",
+        "capabilities",
+        "connection",
+        "connection_closed",
+        "connection_opened",
+        "extension_notification",
+        "extension_request",
+        "handles",
+        "info",
+        "initialized",
+        "routes",
+        "strict",
+    ]
+)
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CANONICAL_TAG = re.compile(r"[a-z][a-z0-9]*(_[a-z][a-z0-9]*)*")
@@ -186,6 +221,6 @@ def camel(member: str) -> str:
 
 
 def method_name(wire: str) -> str:
-    """`session/request_permission` -> `session_request_permission`; keywords get a trailing underscore."""
+    """`session/request_permission` -> `session_request_permission`; what is taken gets a trailing underscore."""
     name = snake(wire)
-    return f"{name}_" if keyword.iskeyword(name) else name
+    return f"{name}_" if keyword.iskeyword(name) or name in RESERVED_METHODS else name

@@ -1,7 +1,7 @@
 """IR to Python text: annotations, defaults, literals. With the templates, the only place that knows Python's syntax.
 
-Every piece of schema text that reaches the output goes through `literal` or `docstring`, or was checked as an identifier by
-`names`; nothing else of a schema does.
+Every piece of schema text that reaches the output goes through `literal` or `docstring`, or was checked as an
+identifier by `names`; nothing else of a schema does.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def strings(values: Iterable[str]) -> str:
 
 def docstring(text: str) -> str:
     """Text as a string literal for the place of a docstring: readable where that is safe, escaped where not."""
-    text = text.strip()
+    # No class takes a docstring that UTF-8 cannot carry, so a lone surrogate is spelt out.
+    text = text.strip().encode("utf-8", "backslashreplace").decode("utf-8")
     plain = all(char == "\n" or any(ord(char) in span for span in (*_PLAIN, *_PLAIN_WIDE)) for char in text)
     if not plain or "\\" in text or '"""' in text or text.endswith('"'):
         return ascii(text)

@@ -12,8 +12,9 @@ import contextlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from .runtime.connection import Connection, Observer
-from .runtime.opening import Door, open_client, with_older
+from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
+from .runtime.door import agents_of, served
+from .runtime.opening import opened, with_older
 from .runtime.routing import Handler
 from .runtime.transports.memory import MemoryTransport
 
@@ -27,18 +28,33 @@ async def connect(
     strict: bool = True,
     timeout: float | None = None,
     observer: Observer | None = None,
+    max_message: int = MAX_MESSAGE,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_queued: int = MAX_QUEUED,
+    max_output: int = MAX_OUTPUT,
 ) -> AsyncIterator[Any]:
     """Connect a client to an agent; gives the `RemoteAgent` of the version agreed on.
 
-    `agent` and `client` may be lists, one object for each protocol version. `versions` are those to ask for, newest first.
-    `timeout` is the default for calls, in seconds; `observer(direction, frame)` sees the client's frames. Raises
-    NegotiationError when no version is common, ValueError for an agent that promises more than it handles.
+    `agent` and `client` may be lists, one object for each protocol version. `versions` are those that may be asked for, the
+    newest first. `timeout` is the default for calls, in seconds; `observer(direction, frame)` sees the client's frames. The
+    limits are bytes of a message, the other side's unanswered requests, bytes of notifications that wait for their
+    handlers, bytes on the way. Raises NegotiationError when no version is common, ValueError for an agent that promises
+    more than it handles.
     """
-    ours, theirs = MemoryTransport.pair()
-    agents = [agent] if isinstance(agent, Handler) else list(agent)
-    async with Connection(theirs, {}) as served:
-        door = Door(served, agents, strict)
-        async with Connection(ours, {}, timeout=timeout, observer=observer) as connection:
-            yield await open_client(connection, with_older(client, versions), strict)
-    if door.agent is not None:
-        await door.agent.connection_closed()
+    agents, clients = agents_of(agent), with_older(client, versions)
+    ours, theirs = MemoryTransport.pair(max_message, max_output)
+    async with (
+        served(
+            theirs, agents, strict=strict, observer=None, max_in_flight=max_in_flight, max_queued=max_queued
+        ),
+        opened(
+            ours,
+            clients,
+            strict=strict,
+            timeout=timeout,
+            observer=observer,
+            max_in_flight=max_in_flight,
+            max_queued=max_queued,
+        ) as remote,
+    ):
+        yield remote

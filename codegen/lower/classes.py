@@ -1,7 +1,7 @@
 """Which classes there are: drafts and unfolded unions become definitions of the IR, each with its one name.
 
-A variant's class is, in this order: what names.toml says; the payload definition itself, where that is used nowhere else
-and nothing is added to it; else a class of its own, named by the rule in `names.variant_name`, that inherits the payload's.
+A variant's class is, in this order: what names.toml says; the payload definition itself, where that is used nowhere
+else and nothing is added to it; else a class of its own, named by `names.variant_name`, that inherits the payload's.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Allocator:
             return
         if name in self.result:
             self.problems.add(f"/$defs/{name}", f"two things that want the name {name}", "another name in names.toml")
-        self.result[name] = definition
+        self.result.setdefault(name, definition)
 
     # names
 
@@ -94,6 +94,8 @@ class Allocator:
             if any(branch.role == "fallback" for branch in self.unions[union].branches):
                 name = self.curated.lookup(union, (FALLBACK,)) or names.fallback_name(union, self.shapes)
                 self.fallback_of[union] = name
+                if names.class_name(name) != name:
+                    self.problems.add(f"/$defs/{union}", f"the class name {name!r}", "another name in names.toml")
         for group in self.groups.values():
             if group.name in self.shapes:
                 self._check_takes_definition(group)
@@ -108,7 +110,7 @@ class Allocator:
             return curated
         if leaf.payload and self._is_unchanged(leaf):
             sole = self.tagged[leaf.payload] == 1 and not self.plain[leaf.payload]
-            if leaf.is_default and len(leaf.steps) == 1 and not self.tagged[leaf.payload]:
+            if leaf.is_default and len(leaf.steps) == 1 and not self.tagged[leaf.payload] and not leaf.steps[0].null:
                 return leaf.payload
             if not leaf.is_default and sole:
                 return leaf.payload
@@ -230,6 +232,9 @@ class Allocator:
             values = list(dict.fromkeys(step.value for step in steps))
             known = tuple(value for value in values if value is not None)
             if not known:
+                if steps[0].null:
+                    tolerant = steps[0].declared is not None and steps[0].declared.on_error
+                    fields.append(ir.Field(steps[0].wire, "", ir.Scalar("null"), on_error=tolerant))
                 continue
             if position == 0 and values == list(known) and len(known) == 1:
                 tag = ir.Tag(steps[0].wire, known[0])

@@ -17,13 +17,14 @@ class Step:
     """One tag property on the way to a leaf; `value` is None on a branch that does without the tag.
 
     `declared` is the property as the union's shared properties have it, where they do: it tells what else than the
-    known constants may stand there, and how tolerant that is.
+    known constants may stand there, and how tolerant that is. `null` says that a branch without the tag allows null.
     """
 
     wire: str
     value: str | None
     title: str
     declared: ir.Field | None = None
+    null: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Unfolder:
             if branch.role == "fallback":
                 continue
             value = branch.value if branch.role == "tagged" else None
-            path = (*steps, Step(shape.tag, value, branch.value, declared))
+            path = (*steps, Step(shape.tag, value, branch.value, declared, branch.null))
             name, payload = self.payload(branch)
             inline = self.merge(branch.inline, shared)
             if isinstance(payload, UnionShape):
@@ -118,7 +119,7 @@ class Unfolder:
 
     def merge(self, first: ObjectShape, second: ObjectShape) -> ObjectShape:
         """Both sets of properties; a property in both must be the same in both."""
-        if not (second.fields or second.required or second.groups):
+        if not (second.fields or second.required or second.groups or second.keeps_extra):
             return first
         fields = {field.wire: field for field in first.fields}
         for field in second.fields:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 from codegen import ir
 from codegen.lower.view import Problems
+from codegen.names import method_name
 
 # Who sends it, and what: an AgentRequest goes from the agent to the client.
 _ENVELOPE = re.compile(r"(Agent|Client|Proxy)(Request|Response|Notification)")
@@ -28,21 +29,17 @@ def envelopes(schema: Mapping[str, Any]) -> tuple[str, ...]:
 
 def read_methods(schema: Mapping[str, Any], frames: tuple[str, ...], problems: Problems) -> tuple[ir.Method, ...]:
     """Every wire method once for each receiving side and kind, in the schema's order."""
-    definitions = schema["$defs"]
-    kinds: dict[str, set[str]] = {}
-    empty: set[str] = set()
-    for frame in frames:
-        envelope = _ENVELOPE.fullmatch(frame)
-        if envelope is not None:
-            empty |= set(_null_titles(definitions[frame]))
-            for name in referred(definitions[frame]):
-                kinds.setdefault(name, set()).add(envelope[2].lower())
+    definitions = schema.get("$defs", {})
+    kinds, empty = _kinds(definitions, frames)
     params: dict[tuple[ir.Side, ir.Kind, str], str] = {}
     results: dict[tuple[ir.Side, str], str] = {}
     for name, definition in definitions.items():
-        if not isinstance(definition, dict) or "x-method" not in definition:
+        if not _is_marked(definition):
             continue
-        method = str(definition["x-method"])
+        method = definition["x-method"]
+        if not isinstance(method, str) or not method:
+            problems.add(f"/$defs/{name}", f"x-method {method!r}", "the method's name")
+            continue
         found = kinds.get(name) or ({"notification"} if definition.get("x-side") == "protocol" else set())
         if len(found) != 1:
             where = f"{name} in {len(found)} kinds of envelope"
@@ -57,8 +54,26 @@ def read_methods(schema: Mapping[str, Any], frames: tuple[str, ...], problems: P
                 taken = params.setdefault((side, kind, method), name)
             if taken != name:
                 problems.add(f"/$defs/{name}", f"a second {kind_name} of {method} for the {side} side", f"only {taken}")
-    unmarked = {name for name, found in kinds.items() if found == {"response"} and "x-method" not in definitions[name]}
+    responses = [name for name, found in kinds.items() if found == {"response"} and name in definitions]
+    unmarked = {name for name in responses if not _is_marked(definitions[name])}
     return tuple(_methods(params, results, empty, unmarked, problems))
+
+
+def _kinds(definitions: Mapping[str, Any], frames: tuple[str, ...]) -> tuple[dict[str, set[str]], set[str]]:
+    """For each definition the kinds of envelope that it is in; and the titles of results that are a bare null."""
+    kinds: dict[str, set[str]] = {}
+    empty: set[str] = set()
+    for frame in frames:
+        envelope = _ENVELOPE.fullmatch(frame)
+        if envelope is not None:
+            empty |= set(_null_titles(definitions[frame]))
+            for name in referred(definitions[frame]):
+                kinds.setdefault(name, set()).add(envelope[2].lower())
+    return kinds, empty
+
+
+def _is_marked(definition: Any) -> bool:
+    return isinstance(definition, dict) and "x-method" in definition
 
 
 def _sides(name: str, side: Any, problems: Problems) -> tuple[ir.Side, ...]:
@@ -85,7 +100,15 @@ def _methods(
     unmarked: set[str],
     problems: Problems,
 ) -> Iterator[ir.Method]:
+    called: dict[tuple[ir.Side, str], tuple[ir.Kind, str]] = {}
     for (side, kind, method), name in params.items():
+        # A notification that is a request of the same side too has a suffix of its own (`method_views`).
+        suffix = "_notification" if kind == "notification" and (side, "request", method) in params else ""
+        python = method_name(method) + suffix
+        other = called.setdefault((side, python), (kind, method))
+        if other != (kind, method):
+            clash = f"{method!r} and {other[1]!r}, which both want the name {python}"
+            problems.add(f"/$defs/{name}", clash, "methods that differ in more than punctuation")
         result = results.pop((side, method), None) if kind == "request" else None
         # The oldest schemas pair by name alone, and have a bare null for an empty result.
         by_name = f"{name.removesuffix('Request')}Response"

@@ -1,4 +1,4 @@
-"""Definitions as drafts: what kind of thing each is, read off the raw schema. Nothing after this module sees raw schema.
+"""Definitions as drafts: what kind of thing each is, read off the raw schema. Nothing after this sees raw schema.
 
 The lowering table in one place:
 
@@ -43,13 +43,17 @@ class GroupsShape:
 
 @dataclass(frozen=True)
 class Branch:
-    """One alternative of a tagged union: `value` is its tag, or its title where it has none."""
+    """One alternative of a tagged union: `value` is its tag, or its title where it has none.
+
+    `null` says that the tag may be null on a branch without one.
+    """
 
     role: Literal["tagged", "fallback", "default"]
     value: str
     inline: ObjectShape
     payload: str | None
     excluded: tuple[str, ...] = ()
+    null: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,8 +211,8 @@ def read_branch(view: View, tag: str) -> Branch:
     payload = view.reference()
     own = view.raw.get("properties", {}).get(tag)
     if own is None:
-        inline = _branch_object(view, None, doc)
-        return Branch("default", title or payload or "default", inline, payload)
+        label = title or payload or "default"
+        return Branch("default", label, _branch_object(view, None, doc, label), payload)
     own_view = view.child("properties", tag)
     own_view.doc()
     own_view.title()
@@ -216,21 +220,23 @@ def read_branch(view: View, tag: str) -> Branch:
     value = own_view.take("const")
     own_view.done()
     if isinstance(value, str):
-        return Branch("tagged", value, _branch_object(view, tag, doc), payload)
+        return Branch("tagged", value, _branch_object(view, tag, doc, value), payload)
     if kind == "null":
-        return Branch("default", title or "none", _branch_object(view, tag, doc), payload)
+        label = title or "none"
+        return Branch("default", label, _branch_object(view, tag, doc, label), payload, null=True)
     if kind != "string":
         own_view.error(f"the tag as {own!r}", "a string constant, a bare string or null")
     excluded = _excluded(view.child("not"), tag) if "not" in view else ()
-    return Branch("fallback", title or "other", _branch_object(view, tag, doc), payload, excluded)
+    label = title or "other"
+    return Branch("fallback", label, _branch_object(view, tag, doc, label), payload, excluded)
 
 
-def _branch_object(view: View, tag: str | None, doc: str) -> ObjectShape:
+def _branch_object(view: View, tag: str | None, doc: str, label: str) -> ObjectShape:
+    """What a branch says of its own. Objects described in place in it have `label` in their names."""
+    view.way = (*view.way, label)
     shape = read_object(view, doc)
-    groups = None
-    for keyword in ("anyOf", "oneOf"):
-        if keyword in view:
-            groups = _groups(view, keyword)
+    keyword = next((one for one in ("anyOf", "oneOf") if one in view), None)
+    groups = _groups(view, keyword) if keyword else None
     view.done()
     fields = tuple(field for field in shape.fields if field.wire != tag)
     return ObjectShape(shape.pointer, fields, shape.required - {tag}, groups, shape.keeps_extra, doc)
@@ -266,6 +272,7 @@ def _groups(view: View, keyword: str) -> GroupsShape:
             branch.done()
             groups.append((title, name))
         else:
+            branch.way = (*branch.way, title)
             groups.append((title, read_object(branch, branch.doc())))
             branch.done()
     return GroupsShape(keyword == "oneOf", tuple(groups))
@@ -277,6 +284,7 @@ def _untagged(name: str, view: View, branches: list[View], doc: str) -> Shape:
         title = branch.title()
         branch.doc()
         if "properties" in branch.raw and "$ref" not in branch.raw:
+            branch.way = (*branch.way, title or str(index))
             shape = read_object(branch, str(branch.raw.get("description", "")))
             if shape.keeps_extra:
                 branch.error("an alternative that keeps unknown properties", "a definition of its own, by $ref")

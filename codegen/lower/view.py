@@ -71,8 +71,10 @@ class Problems:
 class View:
     """One schema object, its pointer, and which of its keywords were read."""
 
-    def __init__(self, raw: Any, pointer: str, problems: Problems) -> None:
+    def __init__(self, raw: Any, pointer: str, problems: Problems, way: tuple[str, ...] = ()) -> None:
         self.pointer = pointer
+        # Names on the way from the definition: properties, tags, titles. No positions: neighbours may come and go.
+        self.way = way or (pointer.rpartition("/")[2],)
         self.problems = problems
         if raw is True:
             raw = {}
@@ -99,7 +101,9 @@ class View:
         for step in path:
             raw = raw[step]
         steps = "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in path)
-        return View(raw, self.pointer + steps, self.problems)
+        named = path[1:] if path[0] in ("properties", "additionalProperties", "anyOf", "oneOf", "allOf") else path
+        way = (*self.way, *(step for step in named if isinstance(step, str)))
+        return View(raw, self.pointer + steps, self.problems, way)
 
     def children(self, keyword: str) -> list[View]:
         """Schemas in a list, such as `anyOf`; empty when absent."""
@@ -152,14 +156,13 @@ class View:
         return self.problems.renamed.get(name, name)
 
     def anonymous(self) -> str:
-        """Leave this object, described in place, to be read as a definition; returns its name, made of the way to it."""
-        _, _, owner, *steps = self.pointer.split("/")
-        named = [step for step in steps if step not in ("properties", "additionalProperties") and not step.isdigit()]
-        name = variant_name(owner, [step for step in named if step not in ("anyOf", "oneOf")], self.problems.defined)
+        """Leave this object, described in place, to be read as a definition; returns its name, made of its pointer."""
+        owner, *steps = self.way
+        name = variant_name(owner, steps, self.problems.defined)
         known = self.problems.anonymous.get(name)
         if known is not None and known.raw != self.raw:
             name = f"{name}_{digest(json.dumps(self.raw, sort_keys=True), 6)}"
-        self.problems.anonymous[name] = View(self.raw, self.pointer, self.problems)
+        self.problems.anonymous[name] = View(self.raw, self.pointer, self.problems, self.way)
         self._read |= set(self.raw)
         return name
 

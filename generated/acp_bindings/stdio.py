@@ -13,10 +13,12 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any
 
-from .runtime.connection import MAX_MESSAGE, Connection, Observer
-from .runtime.opening import Door, open_client, with_older
+from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
+from .runtime.door import agents_of, served
+from .runtime.opening import opened, with_older
 from .runtime.routing import Handler
-from .runtime.transports.stdio import OwnStreams, ProcessTransport
+from .runtime.transports.process import ProcessTransport
+from .runtime.transports.stdio import OwnStreams
 
 
 @contextlib.asynccontextmanager
@@ -32,21 +34,35 @@ async def connect(
     strict: bool = False,
     timeout: float | None = None,
     observer: Observer | None = None,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_queued: int = MAX_QUEUED,
+    max_output: int = MAX_OUTPUT,
 ) -> AsyncIterator[Any]:
     """Start an agent and connect to it; gives the `RemoteAgent` of the version agreed on.
 
     `env` is added to this process's environment. Each line of the agent's stderr goes to `on_stderr`, else to the log
-    `acp_bindings.stdio`. `versions` are those to ask for, newest first; by default the client's own and the older ones.
-    `timeout` is the default for calls, in seconds. Leaving the context closes the agent's stdin, then terminates and at
-    last kills its process group.
+    `acp_bindings.stdio`. `versions` are those that may be asked for, the newest first; by default the client's own and the
+    older ones. `timeout` is the default for calls, in seconds. The limits are bytes of a message, the agent's unanswered
+    requests, bytes of notifications that wait for their handlers, bytes that wait to be written. Leaving the context
+    closes the agent's stdin, then terminates and at last kills its process group.
 
     Raises ConnectionClosed (with exit code and stderr) when the agent cannot be started or ends early, NegotiationError
     when no version is common.
     """
     clients = with_older(client, versions)
-    transport = await ProcessTransport.spawn(command, *args, env=env, cwd=cwd, limit=max_message, on_stderr=on_stderr)
-    async with Connection(transport, {}, timeout=timeout, observer=observer) as connection:
-        yield await open_client(connection, clients, strict)
+    transport = await ProcessTransport.spawn(
+        command, *args, env=env, cwd=cwd, limit=max_message, on_stderr=on_stderr, max_output=max_output
+    )
+    async with opened(
+        transport,
+        clients,
+        strict=strict,
+        timeout=timeout,
+        observer=observer,
+        max_in_flight=max_in_flight,
+        max_queued=max_queued,
+    ) as remote:
+        yield remote
 
 
 async def serve(
@@ -56,21 +72,20 @@ async def serve(
     strict: bool = False,
     threads: bool | None = None,
     observer: Observer | None = None,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_queued: int = MAX_QUEUED,
+    max_output: int = MAX_OUTPUT,
 ) -> None:
     """Serve an agent on this process's stdin and stdout until the client closes them.
 
-    `agent` may be a list, one object for each protocol version. While it runs, what anything prints goes to stderr.
-    `threads` forces reading and writing by threads, which is chosen by itself where the event loop cannot watch the
-    streams. Raises ValueError for an agent that promises more than it handles.
+    `agent` may be a list, one object for each protocol version. While it runs, what anything prints goes to stderr, and
+    what anything reads from stdin is empty. `threads` forces reading and writing by threads, which is chosen by itself
+    where the event loop cannot watch the streams. The limits are those of `connect`. Raises ValueError for an agent that
+    promises more than it handles.
     """
-    agents = [agent] if isinstance(agent, Handler) else list(agent)
-    transport = await OwnStreams.open(max_message, threads)
-    connection = Connection(transport, {}, observer=observer)
-    try:
-        door = Door(connection, agents, strict)
-        async with connection:
-            await connection.wait_closed()
-        if door.agent is not None:
-            await door.agent.connection_closed()
-    finally:
-        await transport.close()
+    agents = agents_of(agent)
+    transport = await OwnStreams.open(max_message, threads, max_output)
+    async with served(
+        transport, agents, strict=strict, observer=observer, max_in_flight=max_in_flight, max_queued=max_queued
+    ) as connection:
+        await connection.wait_closed()

@@ -10,82 +10,40 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
-from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any, Literal
 
-import msgspec
+from msgspec import UNSET
 
 from . import jsonrpc
-from .codec import decode, encode
-from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestError, RequestTimeout
+from .calls import Call, Calls, read_result
+from .codec import decode
+from .context import Context, current, is_stray_cancellation, waits_for_itself
+from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
+from .ordering import MAX_QUEUED, Ordered
 from .routing import Kind, MethodNotFound, Route
+from .serving import MAX_IN_FLIGHT, Serving
+from .transports import MAX_MESSAGE, MAX_OUTPUT, Transport
+from .transports.lines import Oversized
 
-MAX_MESSAGE = 32 * 1024 * 1024
-"""Bytes of one message."""
-MAX_IN_FLIGHT = 1024
-"""Requests of the peer that may be unanswered at once; further ones are refused."""
-MAX_QUEUED = 64 * 1024 * 1024
-"""Bytes of notifications that wait for their handlers before reading pauses."""
+__all__ = ["MAX_IN_FLIGHT", "MAX_MESSAGE", "MAX_OUTPUT", "MAX_QUEUED", "Connection", "Context", "Observer"]
+
+LAST_WORDS = 0.5
+"""Seconds that handlers have to finish once the other side has gone, and that its last notifications have."""
+GRACE = 5.0
+"""Seconds that handlers have to end once they were cancelled; one that does not is left behind."""
 
 Observer = Callable[[Literal["in", "out"], bytes], None]
 log = logging.getLogger("acp_bindings")
-# Set while a handler runs: calls that it makes get their answers at once.
-_inside: ContextVar[bool] = ContextVar("acp_inside_handler", default=False)
-
-
-class Transport(Protocol):
-    """Carries whole frames. `receive` returns None at the end; `send` waits while the other side is slow."""
-
-    async def send(self, frame: bytes) -> None: ...
-
-    async def receive(self) -> bytes | None: ...
-
-    async def close(self) -> None: ...
-
-    def lost(self) -> ConnectionClosed:
-        """What is known of why the transport ended."""
-        ...
-
-
-class Context:
-    """What a handler may want beside its params: the message as it came, and the other side."""
-
-    __slots__ = ("_after", "connection", "message", "remote")
-
-    def __init__(self, connection: Connection, message: jsonrpc.Request | jsonrpc.Notification) -> None:
-        self.connection = connection
-        self.message = message
-        self.remote: Any = connection.remote
-        self._after: list[Callable[[], Awaitable[object]]] = []
-
-    @property
-    def raw(self) -> bytes:
-        """The frame, byte for byte."""
-        return self.message.raw
-
-    def after_response(self, call: Callable[[], Awaitable[object]]) -> None:
-        """Run `call` once the answer to this request was written."""
-        self._after.append(call)
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A call that waits for its answer."""
-
-    method: str
-    result: Any
-    future: asyncio.Future[Any]
-    inside: bool
 
 
 class Connection:
     """A connection over a transport. Use as an async context manager; leaving it closes everything.
 
-    `routes` is what is handled here; `before` may replace a request's route (it decides what may come before
-    `initialize`). `observer(direction, frame)` sees every frame.
+    `routes` is what is handled here; `before` may choose a request's route (it decides what may come before
+    `initialize`). `observer(direction, frame)` sees every frame. `timeout` is the default for calls, in seconds.
     """
 
     def __init__(
@@ -97,27 +55,26 @@ class Connection:
         max_in_flight: int = MAX_IN_FLIGHT,
         max_queued: int = MAX_QUEUED,
         timeout: float | None = None,
+        strict: bool = False,
     ) -> None:
         self.transport = transport
         self.routes = dict(routes)
         self.remote: Any = None
         self.null_ids = False
         self.timeout = timeout
-        self.before: Callable[[jsonrpc.Request], Route | None] | None = None
-        self._observer = observer
-        self._max_in_flight = max_in_flight
-        self._max_queued = max_queued
-        self._pending: dict[tuple[type, jsonrpc.Id], _Pending] = {}
-        self._given_up: deque[tuple[type, jsonrpc.Id]] = deque(maxlen=1024)
-        self._running: dict[tuple[type, jsonrpc.Id], asyncio.Task[None]] = {}
-        self._ordered: deque[tuple[Callable[[], Awaitable[None]], int]] = deque()
-        self._queued = 0
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._next_id = 0
-        self._lost: ConnectionClosed | None = None
+        self.strict = strict
+        self.before: Callable[[jsonrpc.Request], Route] | None = None
         self.closed: asyncio.Event = asyncio.Event()
+        self._observer = observer
+        self._calls = Calls()
+        self._serving = Serving(self, max_in_flight)
+        self._paused: set[str] = set()
+        self._ordered = Ordered(max_queued, lambda: self._pause("queue"), lambda: self._resume("queue"))
+        self._held: deque[bytes | Oversized] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._lost: ConnectionClosed | None = None
+        self._ending = asyncio.Event()
+        self._closing: asyncio.Task[None] | None = None
 
     # life
 
@@ -129,291 +86,273 @@ class Connection:
         await self.close()
 
     def start(self) -> None:
-        self._spawn(self._read())
-        self._spawn(self._work())
+        self._spawn(self._ordered.run())
+        self.transport.start(self)
 
     async def close(self, reason: str = "the connection was closed here") -> None:
-        """End the connection: pending calls fail, handlers are cancelled, the transport is closed. Idempotent."""
-        self._fail(ConnectionClosed(reason))
-        current = asyncio.current_task()
-        tasks = [task for task in (*self._tasks, *self._running.values()) if task is not current]
+        """End the connection: pending calls fail, handlers are cancelled, the transport is closed. Idempotent.
+
+        Takes as long as a transport needs to end the other side.
+        """
+        if self._closing is None:
+            self._closing = asyncio.get_running_loop().create_task(self._close(reason, asyncio.current_task()))
+        await asyncio.shield(self._closing)
+
+    async def _close(self, reason: str, closer: asyncio.Task[Any] | None) -> None:
+        self._lose(ConnectionClosed(reason))
+        assert self._lost is not None
+        self._calls.fail(self._lost, answered=True)
+        tasks = [task for task in (*self._tasks, *self._serving.tasks()) if task is not closer]
+        self._serving.stop(closer)
         for task in tasks:
             task.cancel()
-        await self.transport.close()
-        if tasks:
-            await asyncio.wait(tasks)
+        try:
+            await self.transport.close()
+            if tasks:
+                _, stuck = await asyncio.wait(tasks, timeout=GRACE)
+                for task in stuck:
+                    log.error("a handler did not end when it was cancelled: %r", task)
+        finally:
+            self.closed.set()
 
     async def wait_closed(self) -> None:
         """Wait until the other side has gone, or `close` was called."""
         await self.closed.wait()
 
-    def _fail(self, error: ConnectionClosed) -> None:
+    def _lose(self, error: ConnectionClosed) -> None:
         if self._lost is None:
             self._lost = error
-        for pending in self._pending.values():
-            if not pending.future.done():
-                pending.future.set_exception(self._lost)
-        self._pending.clear()
-        self.closed.set()
-        self._room.set()
+            self._ending.set()
 
-    def _spawn(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.create_task(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return task
 
     # calls
 
-    async def request(self, method: str, params: Any, result: Any = Any, *, timeout: float | None = None) -> Any:
-        """Call a method of the other side and wait for its answer, decoded to `result`.
+    async def request(
+        self, method: str, params: Any, result: Any = Any, *, timeout: float | None = None, holds: bool = False
+    ) -> Any:
+        """Call a method of the other side and wait for its answer, decoded to `result` (`msgspec.Raw`: as it came).
 
-        Cancelling the waiting task, or running out of `timeout` seconds, sends `$/cancel_request`. Raises RequestError for
-        an error of the peer, ProtocolError for an answer that does not fit, RequestTimeout and ConnectionClosed.
+        Cancelling the waiting task, or running out of `timeout` seconds (`math.inf`: no limit), sends `$/cancel_request`.
+        Raises RequestError for an error of the peer, ProtocolError for an answer that does not fit, RequestTimeout and
+        ConnectionClosed. With `holds` nothing is read after the answer until `release` or the next call.
         """
+        body = jsonrpc.body(params)
         if self._lost is not None:
-            raise self._lost
-        self._next_id += 1
-        identity = self._next_id
-        key = (int, identity)
-        frame = jsonrpc.request(identity, method, encode_params(params))
-        pending = _Pending(method, result, asyncio.get_running_loop().create_future(), _inside.get())
-        self._pending[key] = pending
+            raise self._lost.again()
+        call = self._calls.add(method, waits_for_itself(self), holds)
         limit = self.timeout if timeout is None else timeout
         try:
-            async with asyncio.timeout(limit):
-                await self._send(frame)
-                return await pending.future
+            if call.inside:
+                self._ordered.free(True)
+            if limit is None or limit == math.inf:
+                if self._ask(call, body):
+                    await self.transport.drain()
+                answer = await call.future
+            else:
+                async with asyncio.timeout(limit):
+                    if self._ask(call, body):
+                        await self.transport.drain()
+                    answer = await call.future
         except TimeoutError:
-            await self._give_up(key)
+            self._give_up(call)
             raise RequestTimeout(f"{method} was not answered within {limit} s") from None
+        except ConnectionClosed as error:
+            raise await self._why(error) from None
         except asyncio.CancelledError:
-            await asyncio.shield(self._spawn(self._give_up(key)))
+            self._give_up(call)
             raise
         finally:
-            self._pending.pop(key, None)
-            if pending.future.done() and not pending.future.cancelled():
-                pending.future.exception()
+            self._calls.remove(call)
+            if call.inside and not self._calls.inside:
+                self._ordered.free(False)
+        return read_result(answer, method, result)
 
-    async def _give_up(self, key: tuple[type, jsonrpc.Id]) -> None:
+    def _ask(self, call: Call, body: bytes) -> bool:
+        full = self.write(jsonrpc.request(call.id, call.method, body))
+        if self._paused:
+            self.release()
+        return full
+
+    def _give_up(self, call: Call) -> None:
         """Tell the other side that nobody waits for this answer any more."""
-        if self._pending.pop(key, None) is None or self._lost is not None:
+        if call.answered or self._lost is not None:
             return
-        self._given_up.append(key)
+        self._calls.give_up(call)
         with contextlib.suppress(ConnectionClosed):
-            await self._send(jsonrpc.notification(jsonrpc.CANCEL, {"requestId": key[1]}))
+            self.write(jsonrpc.notification(jsonrpc.CANCEL, b'{"requestId":%d}' % call.id))
 
     async def notify(self, method: str, params: Any) -> None:
         """Send a notification; returns when it was handed to the transport. Raises ConnectionClosed."""
-        await self._send(jsonrpc.notification(method, encode_params(params)))
-
-    async def _send(self, frame: bytes) -> None:
-        if self._lost is not None:
-            raise self._lost
-        if self._observer is not None:
-            self._observer("out", frame)
         try:
-            await self.transport.send(frame)
+            if self.write(jsonrpc.notification(method, jsonrpc.body(params))):
+                await self.transport.drain()
         except ConnectionClosed as error:
-            self._fail(error)
-            raise
-        except (OSError, RuntimeError) as error:
-            self._fail(self.transport.lost())
-            raise self._lost or ConnectionClosed(str(error)) from error
+            raise await self._why(error) from None
+
+    # writing
+
+    def write(self, frame: bytes) -> bool:
+        """Write a frame; whether to wait for the transport's `drain`. Raises ConnectionClosed and ValueError."""
+        full = self.transport.write(frame)
+        if self._observer is not None:
+            self._observe("out", frame)
+        return full
+
+    async def _why(self, error: ConnectionClosed) -> ConnectionClosed:
+        """The end of what we read tells more than a broken pipe, and comes a moment later."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2 * LAST_WORDS):
+                await self._ending.wait()
+        return self._lost.again() if self._lost is not None else error
+
+    def _reply(self, frame: bytes) -> None:
+        """Answer from within reading: which pauses while nobody takes the answers."""
+        with contextlib.suppress(ConnectionClosed):
+            if self.write(frame) and "output" not in self._paused:
+                self._pause("output")
+                self._spawn(self._wait_for_room())
+
+    async def _wait_for_room(self) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            await self.transport.drain()
+        self._resume("output")
+
+    def _observe(self, direction: Literal["in", "out"], frame: bytes) -> None:
+        assert self._observer is not None
+        try:
+            self._observer(direction, frame)
+        except Exception:
+            log.exception("the observer failed")
 
     # reading
 
-    async def _read(self) -> None:
-        try:
-            while (frame := await self.transport.receive()) is not None:
-                if self._observer is not None:
-                    self._observer("in", frame)
-                await self._take(frame)
-        except ConnectionClosed as error:
-            self._fail(error)
-        except (OSError, RuntimeError, EOFError) as error:
-            log.warning("the transport failed: %s", error)
-        # What came before the end is still delivered.
-        self._put(self._end, 0)
+    def _pause(self, why: str) -> None:
+        self._paused.add(why)
+        self.transport.pause()
 
-    async def _end(self) -> None:
-        self._fail(self.transport.lost())
-        for task in self._running.values():
-            task.cancel()
+    def _resume(self, why: str) -> None:
+        if why in self._paused:
+            self._paused.remove(why)
+            if not self._paused:
+                self.transport.resume()
 
-    async def _take(self, frame: bytes) -> None:
+    def release(self) -> None:
+        """Go on reading after the answer to a call that `holds`."""
+        if "hold" not in self._paused:
+            return
+        self._paused.discard("hold")
+        held = list(self._held)
+        self._held.clear()
+        self.received(held)
+        if not self._paused:
+            self.transport.resume()
+
+    def received(self, frames: Iterable[bytes | Oversized]) -> None:
+        """Frames that the transport brought."""
+        for frame in frames:
+            if "hold" in self._paused:
+                self._held.append(frame)
+                continue
+            try:
+                self._take(frame)
+            except Exception:
+                log.exception("a frame could not be handled")
+
+    def ended(self, error: ConnectionClosed) -> None:
+        """The transport will bring nothing more: what came is still handled, and what was asked is still answered."""
+        self._lose(error)
+        self._calls.fail(error, inside=True)
+        self._spawn(self._wind_down(error))
+
+    async def _wind_down(self, error: ConnectionClosed) -> None:
+        handled = asyncio.Event()
+        self._ordered.put(lambda _, __: handled.set(), None)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS):
+                await handled.wait()
+        self._calls.fail(error, answered=True)
+        tasks = self._serving.tasks()
+        if tasks:
+            await asyncio.wait(tasks, timeout=LAST_WORDS)
+            self._serving.stop(None)
+        self.closed.set()
+
+    def _take(self, frame: bytes | Oversized) -> None:
+        if isinstance(frame, Oversized):
+            log.error("dropped a message of %d bytes, over the limit of %d", frame.size, frame.limit)
+            self._refuse(jsonrpc.oversized(frame.size, frame.limit, frame.head, frame.tail))
+            return
+        if self._observer is not None:
+            self._observe("in", frame)
         message = jsonrpc.read(frame, self.null_ids)
-        if isinstance(message, jsonrpc.Response):
+        if isinstance(message, jsonrpc.Notification):
+            route = self.routes.get(("notification", message.method))
+            if route is not None:
+                self._ordered.put(self._notice, message, route, len(frame))
+            elif message.method == jsonrpc.CANCEL:
+                self._serving.cancel(message)
+            else:
+                log.debug("ignored the notification %s", message.method)
+        elif isinstance(message, jsonrpc.Response):
             self._answer(message)
-        elif isinstance(message, jsonrpc.Notification):
-            await self._notice(message)
         elif isinstance(message, jsonrpc.Request):
-            await self._serve(message)
+            reply = self._serving.start(message, self.before or self.find)
+            if reply is not None:
+                self._reply(reply)
         else:
             log.warning("received a frame that is no message (%s): %.200r", message.reason, message.raw[:200])
-            if message.reply is not None:
-                await self._reply(message.reply)
+            self._refuse(message)
 
-    async def _notice(self, message: jsonrpc.Notification) -> None:
-        if message.method == jsonrpc.CANCEL:
-            self._cancel(message)
-            return
-        route = self.routes.get(("notification", message.method))
+    def find(self, message: jsonrpc.Request) -> Route:
+        """The code for a request. Raises MethodNotFound."""
+        route: Route | None = self.routes.get(("request", message.method))
         if route is None:
-            log.debug("ignored the notification %s", message.method)
-            return
-        handle = route
+            raise MethodNotFound(message.method)
+        return route
 
-        async def run() -> None:
-            await self._handle_notification(message, handle)
-
-        self._put(run, len(message.raw))
-        while self._queued > self._max_queued and self._lost is None and not self._waits_inside():
-            self._room.clear()
-            await self._room.wait()
-
-    def _waits_inside(self) -> bool:
-        """Whether a handler waits for an answer: then reading has to go on, however much is queued."""
-        return any(pending.inside for pending in self._pending.values())
-
-    def _put(self, work: Callable[[], Awaitable[None]], size: int) -> None:
-        self._ordered.append((work, size))
-        self._queued += size
-        self._wake.set()
-
-    async def _work(self) -> None:
-        """Runs what has an order: notifications, and answers among them."""
-        while True:
-            while not self._ordered:
-                self._wake.clear()
-                await self._wake.wait()
-            work, size = self._ordered.popleft()
-            self._queued -= size
-            self._room.set()
-            await work()
+    def _refuse(self, message: jsonrpc.Malformed) -> None:
+        """Something that cannot be read: the call that it answers fails, what it asks is refused."""
+        if message.answers is not UNSET:
+            call = self._calls.find(message, message.answers)
+            if call is not None:
+                self._deliver(call, ProtocolError(f"the answer to {call.method} cannot be read: {message.reason}"))
+        elif message.reply is not None and not (self.transport.noisy and b'"jsonrpc"' not in message.raw):
+            self._reply(message.reply)
 
     def _answer(self, message: jsonrpc.Response) -> None:
-        key = (type(message.id), message.id)
-        pending = self._pending.get(key)
-        if pending is None:
-            if key in self._given_up:
-                self._given_up.remove(key)
-            else:
-                log.warning("an answer to no call of ours, id %r, was dropped", message.id)
-        elif pending.inside or not self._ordered:
-            self._settle(key, pending, message)
+        call = self._calls.find(message, message.id)
+        if call is not None:
+            if call.holds:
+                self._pause("hold")
+            self._deliver(call, message)
+
+    def _deliver(self, call: Call, answer: jsonrpc.Response | Exception) -> None:
+        if call.inside or self._ordered.idle:
+            call.settle(answer)
         else:
-            waiting = pending
+            self._ordered.put(_settle, call, answer)
 
-            async def deliver() -> None:
-                self._settle(key, waiting, message)
-
-            self._put(deliver, 0)
-
-    def _settle(self, key: tuple[type, jsonrpc.Id], pending: _Pending, message: jsonrpc.Response) -> None:
-        self._pending.pop(key, None)
-        if pending.future.done():
-            return
-        try:
-            pending.future.set_result(read_result(message, pending.method, pending.result))
-        except (ProtocolError, RequestError) as error:
-            pending.future.set_exception(error)
-
-    # answering
-
-    def _cancel(self, message: jsonrpc.Notification) -> None:
-        """The peer gave up a request: cancel its handler, which may still answer in its own way."""
-        try:
-            identity = decode(message.params, dict[str, Any]).get("requestId")
-        except DecodeError:
-            return
-        task = self._running.get((type(identity), identity))
-        if task is not None:
-            task.cancel()
-
-    async def _serve(self, message: jsonrpc.Request) -> None:
-        key = (type(message.id), message.id)
-        if key in self._running:
-            await self._reply(jsonrpc.failure(None, jsonrpc.INVALID_REQUEST, f"the id {message.id!r} is in use"))
-        elif len(self._running) >= self._max_in_flight:
-            text = f"more than {self._max_in_flight} requests at once"
-            await self._reply(jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, text))
-        else:
-            task = asyncio.create_task(self._run_request(message))
-            self._running[key] = task
-            task.add_done_callback(lambda _: self._running.pop(key, None))
-
-    async def _run_request(self, message: jsonrpc.Request) -> None:
-        _inside.set(True)
+    async def _notice(self, message: jsonrpc.Notification, route: Route) -> None:
         context = Context(self, message)
+        token = current.set(context)
         try:
-            frame = await self._respond(message, context)
-        except asyncio.CancelledError:
-            if self._lost is not None:
-                raise
-            frame = jsonrpc.failure(message.id, jsonrpc.REQUEST_CANCELLED, "the request was cancelled")
-        await self._reply(frame)
-        for call in context._after:
-            try:
-                await call()
-            except Exception:
-                log.exception("what was to run after the answer to %s failed", message.method)
-
-    async def _respond(self, message: jsonrpc.Request, context: Context) -> bytes:
-        """The frame that answers a request."""
-        try:
-            route = self.before(message) if self.before else self.routes.get(("request", message.method))
-            if route is None:
-                raise MethodNotFound(message.method)
-            params = decode(message.params, route.spec.params)
-            result = await route.call(params, context)
-            return jsonrpc.success(message.id, self._checked(result, route))
-        except DecodeError as error:
-            data = {"pointer": error.pointer, "reason": error.reason}
-            return jsonrpc.failure(message.id, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
-        except RequestError as error:
-            return jsonrpc.failure(message.id, error.code, error.message, error.data)
-        except Exception:
-            log.exception("the handler of %s failed", message.method)
-            return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, "internal error")
-
-    def _checked(self, result: Any, route: Route) -> Any:
-        """The result as raw JSON. Raises TypeError when a handler returned nothing where something is needed."""
-        if result is None and route.spec.result is not None and route.spec.result is not Any:
-            return encode_params(decode(b"{}", route.spec.result))
-        return encode_params(result)
-
-    async def _handle_notification(self, message: jsonrpc.Notification, route: Route) -> None:
-        token = _inside.set(True)
-        try:
-            params = decode(message.params, route.spec.params)
-            await route.call(params, Context(self, message))
+            await route.call(decode(message.params, route.spec.params), context)
         except DecodeError as error:
             log.warning("a %s notification does not decode: %s", message.method, error)
+        except asyncio.CancelledError:
+            if not is_stray_cancellation():
+                raise
+            log.warning("the handler of %s was cancelled", message.method)
         except Exception:
             log.exception("the handler of %s failed", message.method)
         finally:
-            _inside.reset(token)
-
-    async def _reply(self, frame: bytes) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            await self._send(frame)
+            context.active = False
+            current.reset(token)
 
 
-def encode_params(value: Any) -> msgspec.Raw:
-    """Params or a result as the encoder takes them inside an envelope. Raises EncodeError before anything is sent."""
-    return value if isinstance(value, msgspec.Raw) else msgspec.Raw(encode({} if value is None else value))
-
-
-def read_result(message: jsonrpc.Response, method: str, result: Any) -> Any:
-    """The result of an answer, decoded. Raises RequestError and ProtocolError."""
-    if message.result is None and message.error is None or message.result is not None and message.error is not None:
-        both = "both a result and an error" if message.error else "neither a result nor an error"
-        raise ProtocolError(f"the answer to {method} has {both}")
-    if message.error is not None or message.result is None:
-        assert message.error is not None
-        raise RequestError(message.error.code, message.error.message, message.error.data)
-    try:
-        return decode(message.result if result is Any else jsonrpc.null_as_empty(message.result), result)
-    except DecodeError as error:
-        raise ProtocolError(f"the answer to {method} does not decode: {error}") from error
+def _settle(call: Call, answer: jsonrpc.Response | Exception) -> None:
+    call.settle(answer)

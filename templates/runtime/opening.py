@@ -1,4 +1,4 @@
-"""How a connection begins: `initialize`, from both sides, and which protocol version it settles on.
+"""How a client opens a connection: `initialize`, and which protocol version it settles on.
 
 A client asks for the newest version that it speaks. The agent answers with that one, or with its own newest below it; the
 client goes on with what was answered, or gives up. One connection speaks one version.
@@ -6,27 +6,31 @@ client goes on with what was answered, or gives up. One connection speaks one ve
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
 
 from . import jsonrpc
-from .codec import convert, decode, to_builtins
-from .connection import Connection, Context
-from .errors import DecodeError, NegotiationError, RequestError
-from .routing import Handler, Opening, Route
+from .codec import convert, to_builtins
+from .connection import MAX_IN_FLIGHT, MAX_QUEUED, Connection, Context, Observer
+from .errors import DecodeError, NegotiationError, ProtocolError, RequestError, RequestTimeout
+from .routing import Handler, Opening
+from .transports import Transport
 
 log = logging.getLogger("acp_bindings")
 INITIALIZE = "initialize"
+AGAIN = 5.0
+"""Seconds that an agent which has answered one `initialize` gets to answer a second."""
 
 
 def with_older(clients: Handler | Sequence[Handler], versions: Sequence[int] | None) -> list[Handler]:
     """The clients to negotiate with, newest first; an older version that was not given gets a bare client.
 
-    `versions` restricts and orders them. Raises ValueError when nothing is left.
+    `versions` restricts them. Raises ValueError when nothing is left.
     """
     given = [clients] if isinstance(clients, Handler) else list(clients)
     by_version = {client._opening.version: client for client in given}
@@ -36,7 +40,7 @@ def with_older(clients: Handler | Sequence[Handler], versions: Sequence[int] | N
             older = _sibling(by_version[newest], version)
             if older is not None:
                 by_version[version] = older
-    order = sorted(by_version, reverse=True) if versions is None else [one for one in versions if one in by_version]
+    order = sorted((one for one in by_version if versions is None or one in versions), reverse=True)
     if not order:
         raise ValueError(f"no client for any of the versions {list(versions or ())}")
     return [by_version[version] for version in order]
@@ -54,34 +58,57 @@ def _sibling(client: Handler, version: int) -> Handler | None:
     return made
 
 
-async def open_client(connection: Connection, clients: Sequence[Handler], strict: bool) -> Any:
-    """Initialize the other side; returns the caller for the version agreed on. Raises NegotiationError."""
-    asked = list(clients)
-    answer, client = await _ask(connection, asked)
-    opening = client._opening
-    connection.routes = dict(client.routes())
-    connection.null_ids = opening.version == 1
-    remote = client._remote(connection, answer, strict=strict)  # type: ignore[attr-defined]
-    connection.remote = remote
-    await client.connection_opened(Context(connection, jsonrpc.Notification(INITIALIZE, jsonrpc.EMPTY, b"")))
-    return remote
+@contextlib.asynccontextmanager
+async def opened(
+    transport: Transport,
+    clients: Sequence[Handler],
+    *,
+    strict: bool,
+    timeout: float | None,
+    observer: Observer | None,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_queued: int = MAX_QUEUED,
+) -> AsyncIterator[Any]:
+    """A client's connection over any transport, from `initialize` to the end; gives the caller for the other side."""
+    connection = Connection(
+        transport,
+        {},
+        strict=strict,
+        timeout=timeout,
+        observer=observer,
+        max_in_flight=max_in_flight,
+        max_queued=max_queued,
+    )
+    client: Handler | None = None
+    try:
+        async with connection:
+            answer, client = await _ask(connection, clients)
+            connection.routes = dict(client.routes())
+            connection.null_ids = client._opening.version == 1
+            connection.remote = client._remote(connection, answer, strict=strict)
+            connection.release()
+            await client.connection_opened(Context(connection, jsonrpc.Notification(INITIALIZE, jsonrpc.EMPTY, b"")))
+            yield connection.remote
+    finally:
+        if client is not None:
+            await client.connection_closed()
 
 
-async def _ask(connection: Connection, clients: list[Handler]) -> tuple[Any, Handler]:
+async def _ask(connection: Connection, clients: Sequence[Handler]) -> tuple[Any, Handler]:
     """Ask for the newest version, and for an older one where that is what the other side turns out to speak."""
     newest = clients[0]
     try:
-        raw = await connection.request(INITIALIZE, hello(newest), Any)
+        raw = await connection.request(INITIALIZE, hello(newest), Any, holds=True)
     except RequestError as error:
         if error.code != jsonrpc.UNSUPPORTED_VERSION or not isinstance(error.data, dict):
             raise
         supported = error.data.get("supported")
-        fitting = [one for one in clients if isinstance(supported, list) and one._opening.version in supported]
+        fitting = [one for one in clients[1:] if isinstance(supported, list) and one._opening.version in supported]
         if not fitting:
             raise NegotiationError(f"we speak {_spoken(clients)}, the agent {supported}") from error
         return await _again(connection, fitting[0], None)
     version = raw.get("protocolVersion") if isinstance(raw, dict) else None
-    named = next((one for one in clients if one._opening.version == version), None)
+    named = next((one for one in clients if type(version) is int and one._opening.version == version), None)
     if named is not None:
         try:
             answer = convert(raw, named._opening.response)
@@ -92,11 +119,11 @@ async def _ask(connection: Connection, clients: list[Handler]) -> tuple[Any, Han
 
 
 async def _shaped_otherwise(
-    connection: Connection, raw: Any, named: Handler, clients: list[Handler], error: DecodeError
+    connection: Connection, raw: Any, named: Handler, clients: Sequence[Handler], error: DecodeError
 ) -> tuple[Any, Handler]:
     """The answer names a version but is not shaped like it: go by its shape."""
     for other in clients:
-        if other is not named and _is_shaped(raw, other._opening):
+        if other is not named and _shaped(raw, other._opening) is not None:
             ours, theirs = named._opening.version, other._opening.version
             log.warning(
                 "the agent claims protocol version %d but answers as version %d does; going on as %d",
@@ -104,7 +131,7 @@ async def _shaped_otherwise(
                 theirs,
                 theirs,
             )
-            return await _again(connection, other, None)
+            return await _again(connection, other, _shaped(raw, other._opening))
     version = named._opening.version
     hint = " (its shape is of version 1)" if isinstance(raw, dict) and "agentCapabilities" in raw else ""
     raise NegotiationError(
@@ -113,27 +140,36 @@ async def _shaped_otherwise(
     ) from error
 
 
-def _is_shaped(raw: Any, opening: Opening) -> bool:
-    """Whether an answer has the properties by which this version spells what others spell otherwise."""
+def _shaped(raw: Any, opening: Opening) -> Any:
+    """The answer as one of this version, if it has the properties that this version spells otherwise than others."""
     struct = {field.name: field.encode_name for field in msgspec.structs.fields(opening.response)}
     wires = [struct[name] for name in (opening.agent_info, opening.agent_capabilities) if name in struct]
     if not isinstance(raw, dict) or not any(wire in raw for wire in wires):
-        return False
-    try:
-        convert(raw | {"protocolVersion": opening.version}, opening.response)
-    except DecodeError:
-        return False
-    return True
+        return None
+    with contextlib.suppress(DecodeError):
+        return convert(raw | {"protocolVersion": opening.version}, opening.response)
+    return None
 
 
 async def _again(connection: Connection, client: Handler, answer: Any) -> tuple[Any, Handler]:
-    """Initialize once more in the words of the version agreed on, so that the agent learns our capabilities."""
+    """Initialize once more in the words of the version agreed on, so that the agent learns our capabilities.
+
+    An agent that does not like to be asked twice has answered already.
+    """
+    opening = client._opening
+    limit = AGAIN if answer is not None else None
     try:
-        return await connection.request(INITIALIZE, hello(client), client._opening.response), client
-    except RequestError:
+        again = await connection.request(INITIALIZE, hello(client), opening.response, timeout=limit, holds=True)
+    except (RequestError, RequestTimeout, ProtocolError) as error:
         if answer is None:
             raise
+        log.warning("the agent did not take a second initialize: %s", error)
         return answer, client
+    if again.protocol_version != opening.version:
+        raise NegotiationError(
+            f"asked for version {opening.version}, the agent answered with version {again.protocol_version}"
+        )
+    return again, client
 
 
 def hello(client: Handler) -> Any:
@@ -167,80 +203,3 @@ def welcome(agent: Handler) -> Any:
 
 def _spoken(handlers: Sequence[Handler]) -> str:
     return " and ".join(f"version {one._opening.version}" for one in handlers)
-
-
-class Door:
-    """The agent's side: lets nothing in before `initialize`, then hands over to the agent of the version asked for."""
-
-    def __init__(self, connection: Connection, agents: Sequence[Handler], strict: bool) -> None:
-        self.connection = connection
-        self.agents = sorted(agents, key=lambda agent: agent._opening.version, reverse=True)
-        self.strict = strict
-        self.agent: Handler | None = None
-        self.used = False
-        for agent in self.agents:
-            check_baseline(agent)
-        connection.before = self.route
-
-    def route(self, message: jsonrpc.Request) -> Route | None:
-        """The code for a request, as far as the connection has got. Raises RequestError."""
-        if message.method == INITIALIZE:
-            if self.used:
-                raise RequestError(jsonrpc.INVALID_REQUEST, "initialize after other requests")
-            agent, params = self._choose(message)
-            opening = agent._opening
-            spec = agent._methods[agent._side, "request", INITIALIZE]
-            self._admit(agent, params)
-
-            async def call(_: Any, context: Context) -> Any:
-                answer = await agent.initialize(params, context)  # type: ignore[attr-defined]
-                if answer.protocol_version != opening.version:
-                    log.warning("initialize answers with version %s", answer.protocol_version)
-                return answer
-
-            return Route(call, spec._replace(params=Any))
-        if self.agent is None:
-            raise RequestError(jsonrpc.INVALID_REQUEST, f"{message.method} before initialize")
-        self.used = True
-        return self.connection.routes.get(("request", message.method))
-
-    def _choose(self, message: jsonrpc.Request) -> tuple[Handler, Any]:
-        raw = decode(message.params, dict[str, Any])
-        asked = raw.get("protocolVersion")
-        if not isinstance(asked, int) or isinstance(asked, bool):
-            return self.agents[0], decode(message.params, self.agents[0]._opening.request)
-        agent = next((one for one in self.agents if one._opening.version <= asked), None)
-        if agent is None:
-            supported = [one._opening.version for one in self.agents]
-            text = f"protocol version {asked} is not supported"
-            raise RequestError(jsonrpc.UNSUPPORTED_VERSION, text, {"requested": asked, "supported": supported})
-        opening = agent._opening
-        try:
-            return agent, decode(message.params, opening.request)
-        except DecodeError:
-            if asked == opening.version:
-                raise
-        # A newer version may say things otherwise; what we cannot read of it counts as not said.
-        info = {opening.client_info: {"name": "unknown", "version": "0"}} if opening.client_info else {}
-        return agent, convert({"protocolVersion": asked} | info, opening.request)
-
-    def _admit(self, agent: Handler, params: Any) -> None:
-        self.agent = agent
-        self.connection.routes = dict(agent.routes())
-        self.connection.null_ids = agent._opening.version == 1
-        self.connection.remote = agent._remote(self.connection, params, strict=self.strict)  # type: ignore[attr-defined]
-
-
-def check_baseline(agent: Handler) -> None:
-    """Refuse an agent that advertises a capability without code for what the capability promises. Raises ValueError."""
-    for capability, methods in agent._baseline.items():  # type: ignore[attr-defined]
-        offered: Any = agent.capabilities
-        for step in capability.split("."):
-            offered = getattr(offered, step, None)
-        if offered is None or offered is msgspec.UNSET:
-            continue
-        missing = [name for kind, name in methods if not agent.handles(kind, name)]
-        if missing:
-            raise ValueError(
-                f"{type(agent).__name__} advertises {capability}, which promises {', '.join(missing)} too: write handlers for them"
-            )

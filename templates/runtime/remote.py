@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .checking import refuse_wrong
 from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
@@ -27,19 +28,12 @@ class Remote:
 
     async def _call(self, method: str, request: Any, timeout: float | None) -> Any:
         spec = self._methods[self._side, "request", method]
-        self._ready(spec, request)
+        refuse_wrong(request, spec.params, self.strict)
         return await self.connection.request(method, request, spec.result, timeout=timeout)
 
     async def _notify(self, method: str, notification: Any) -> None:
-        spec = self._methods[self._side, "notification", method]
-        self._ready(spec, notification)
+        refuse_wrong(notification, self._methods[self._side, "notification", method].params, self.strict)
         await self.connection.notify(method, notification)
-
-    def _ready(self, spec: MethodSpec, params: Any) -> None:
-        """Raises TypeError or ValueError for params that must not be sent."""
-        from .checking import refuse_wrong
-
-        refuse_wrong(params, spec.params, self.strict)
 
     async def extension_request(
         self, method: str, params: Any = None, result: Any = Any, *, timeout: float | None = None

@@ -19,7 +19,7 @@ Reports: TypeAlias = "list[tuple[Path, str]] | None"
 
 
 class Log(list[tuple[Path, str]]):
-    """The reports of one decode, and what unions made of values that they may meet again.
+    """The reports of one decode, and what unions that may contain themselves made of values.
 
     A value is tried as one alternative after the other, and all that is inside would else be tried anew each time.
     """
@@ -63,6 +63,7 @@ _KINDS = {
     set: "array",
     frozenset: "array",
 }
+_PLAIN = frozenset((bool, int, float, str, type(None)))
 
 
 def kind(value: object) -> str:
@@ -120,10 +121,14 @@ def _is_below(inner: Path, outer: Path) -> bool:
 
 
 class Node:
-    """One type. `kinds` are the JSON kinds that it may accept; `walked` types are those that C hands to us."""
+    """One type. `kinds` are the JSON kinds that it may accept; `walked` types are those that C hands to us.
+
+    `logs` tells that a walk which starts here needs a Log for its reports.
+    """
 
     kinds: frozenset[str] = frozenset()
     walked = False
+    logs = False
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
         """The decoded value. Raises Invalid."""
@@ -184,6 +189,8 @@ class ScalarNode(Node):
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
         if kind(value) not in self.kinds:
             raise expected(path, self.name, value)
+        if type(value) not in _PLAIN:
+            value = self._plain(value, path)
         if self.low is not None and value < self.low:
             raise Invalid(path, f"expected {self.name} of at least {self.low}, got {shown(value)}")
         if self.high is not None and value > self.high:
@@ -192,7 +199,15 @@ class ScalarNode(Node):
             raise Invalid(path, f"expected a {self.name} of at least {self.length} characters, got {len(value)}")
         if self.pattern is not None and not self.pattern.search(value):
             raise Invalid(path, f"expected a {self.name} matching {self.pattern.pattern!r}")
-        return float(value) if isinstance(value, Decimal) else value
+        return value
+
+    def _plain(self, value: Any, path: Path) -> Any:
+        """A number of a class of its own, as C would return it."""
+        if isinstance(value, Decimal):
+            if value.is_snan():
+                raise expected(path, self.name, value)
+            return float(value)
+        return int(value) if isinstance(value, int) else value
 
 
 class ConstNode(Node):

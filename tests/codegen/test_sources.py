@@ -315,7 +315,15 @@ def test_npm_package_without_schemas(npm: FakeNpm) -> None:
 # Hostile archives
 
 
-@pytest.mark.parametrize("archive", [b"", b"not gzip", gzip.compress(b"not tar" * 200), package(ALL)[:-40]])
+_ARCHIVES = {
+    "nothing": b"",
+    "no gzip": b"not gzip",
+    "no tar": gzip.compress(b"not tar" * 200),
+    "cut short": package(ALL)[:-40],
+}
+
+
+@pytest.mark.parametrize("archive", _ARCHIVES.values(), ids=_ARCHIVES.keys())
 def test_archive_that_is_none(npm: FakeNpm, archive: bytes) -> None:
     npm(archive)
     assert "cannot be unpacked" in problem("npm:pkg")

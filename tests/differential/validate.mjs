@@ -1,9 +1,11 @@
 // Answers what the reference TypeScript SDK makes of JSON values.
 //
 // stdin:  one JSON text a line: {"profile": "v2/stable", "type": "ContentBlock", "value": ...}
-// stdout: one line each, in order: {"ok": true, "value": <normalised>} | {"ok": false, "error": "..."}
+// stdout: one line each, in order: {"ok": true, "value": <normalised>}
+//         | {"ok": false, "issues": [{"path": ["content", 0, "uri"], "message": "..."}, ...]}
 //         | {"missing": true} when the SDK has no validator for that definition.
 // A line that is not JSON is answered with ok: false; one that names no known profile ends the run with status 1.
+// Whatever has arrived is answered before the next read, so that a peer may wait for answers before it goes on.
 
 import { once } from "node:events";
 
@@ -25,9 +27,8 @@ async function validatorsOf(profile) {
   return loaded.get(profile);
 }
 
-function reason(error) {
-  const issues = error.issues.map((issue) => `/${issue.path.join("/")}: ${issue.message}`);
-  return issues.join("; ");
+function refusal(message) {
+  return { ok: false, issues: [{ path: [], message }] };
 }
 
 async function answer(line) {
@@ -35,25 +36,14 @@ async function answer(line) {
   try {
     request = JSON.parse(line);
   } catch (error) {
-    return { ok: false, error: `not JSON: ${error.message}` };
+    return refusal(`not JSON: ${error.message}`);
   }
   const validators = await validatorsOf(request.profile);
   const schema = validators[`z${request.type}`];
   if (schema === undefined) return { missing: true };
   const result = schema.safeParse(request.value);
-  return result.success ? { ok: true, value: result.data } : { ok: false, error: reason(result.error) };
-}
-
-// node:readline also splits at U+2028 and U+2029, which JSON strings may hold unescaped.
-async function* lines(stream) {
-  let rest = "";
-  for await (const chunk of stream.setEncoding("utf8")) {
-    const pieces = chunk.split("\n");
-    pieces[0] = rest + pieces[0];
-    rest = pieces.pop();
-    yield* pieces;
-  }
-  if (rest !== "") yield rest;
+  if (result.success) return { ok: true, value: result.data };
+  return { ok: false, issues: result.error.issues.map(({ path, message }) => ({ path, message })) };
 }
 
 // Validators and JSON.stringify recurse: nesting that JSON.parse still takes can exhaust their stack.
@@ -62,20 +52,31 @@ async function answerText(line) {
     return JSON.stringify(await answer(line));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return JSON.stringify({ ok: false, error: error.message });
+    return JSON.stringify(refusal(error.message));
   }
 }
 
-let pending = "";
+let ready = "";
 
 async function flush() {
-  const ready = pending;
-  pending = "";
-  if (!process.stdout.write(ready)) await once(process.stdout, "drain");
+  const text = ready;
+  ready = "";
+  if (text !== "" && !process.stdout.write(text)) await once(process.stdout, "drain");
 }
 
-for await (const line of lines(process.stdin)) {
-  pending += (await answerText(line)) + "\n";
-  if (pending.length >= OUTPUT_BATCH) await flush();
+async function reply(line) {
+  ready += (await answerText(line)) + "\n";
+  if (ready.length >= OUTPUT_BATCH) await flush();
 }
-if (pending !== "") await flush();
+
+// node:readline also splits at U+2028 and U+2029, which JSON strings may hold unescaped.
+let rest = "";
+for await (const chunk of process.stdin.setEncoding("utf8")) {
+  const lines = chunk.split("\n");
+  lines[0] = rest + lines[0];
+  rest = lines.pop();
+  for (const line of lines) await reply(line);
+  await flush();
+}
+if (rest !== "") await reply(rest);
+await flush();

@@ -206,7 +206,7 @@ class _Draw:
 
     def _string(self, shape: _Shape) -> str:
         if shape.patterns:
-            return rstr.Rstr(self.rng).xeger(shape.patterns[0])
+            return str(rstr.Rstr(self.rng).xeger(shape.patterns[0]))
         pools = [STRINGS[name] for name in shape.formats if name in STRINGS]
         text = self.rng.choice(pools[0]) if pools else self.values.text(self.rng)
         return text.ljust(shape.bounds.get("minLength", 0), "x")

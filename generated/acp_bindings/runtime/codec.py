@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 import msgspec
 
@@ -35,7 +35,12 @@ _NULL_VALUE = re.compile(rb"[:\[,]null[,}\]]|\Anull\Z")
 _NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
 
 
-def decode(data: bytes | str, type: TypeForm[T], *, on_tolerated: OnTolerated | None = None) -> T:
+# The constants of an open integer enum are no values of a type of their own: what decodes is an int.
+@overload
+def decode(data: bytes | str, type: type[IntConstants], *, on_tolerated: OnTolerated | None = None) -> int: ...
+@overload
+def decode(data: bytes | str, type: TypeForm[T], *, on_tolerated: OnTolerated | None = None) -> T: ...
+def decode(data: bytes | str, type: Any, *, on_tolerated: OnTolerated | None = None) -> Any:
     """Decode one JSON text to a class or union alias.
 
     Unknown properties are ignored, unknown variants of open unions come out as their `UnknownX`.
@@ -46,8 +51,7 @@ def decode(data: bytes | str, type: TypeForm[T], *, on_tolerated: OnTolerated | 
     """
     entry = _decoders.get(id(type)) or _add_decoder(type)
     try:
-        found: T = entry[1](data)
-        return found
+        return entry[1](data)
     except msgspec.ValidationError:
         pass
     except RecursionError:
@@ -59,14 +63,16 @@ def decode(data: bytes | str, type: TypeForm[T], *, on_tolerated: OnTolerated | 
         value = _parse(data)
     except (msgspec.MsgspecError, RecursionError) as error:
         _fail_malformed(data, error)
-    walked: T = _walk(value, type, on_tolerated, refused=True)
-    return walked
+    return _walk(value, type, on_tolerated, refused=True)
 
 
-def convert(obj: Any, type: TypeForm[T], *, on_tolerated: OnTolerated | None = None) -> T:
+@overload
+def convert(obj: Any, type: type[IntConstants], *, on_tolerated: OnTolerated | None = None) -> int: ...
+@overload
+def convert(obj: Any, type: TypeForm[T], *, on_tolerated: OnTolerated | None = None) -> T: ...
+def convert(obj: Any, type: Any, *, on_tolerated: OnTolerated | None = None) -> Any:
     """Like `decode`, for a JSON value that is parsed already."""
-    walked: T = _walk(obj, type, on_tolerated, refused=False)
-    return walked
+    return _walk(obj, type, on_tolerated, refused=False)
 
 
 def encode(model: Any) -> bytes:
@@ -106,8 +112,8 @@ def _add_decoder(form: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 
 def _walk(value: Any, form: Any, on_tolerated: OnTolerated | None, refused: bool) -> Any:
-    reports = Log()
     node = node_of(form)
+    reports = Log() if node.logs else []
     try:
         found = node.careful(value, None, reports) if refused else node.walk(value, None, reports)
     except Invalid as error:

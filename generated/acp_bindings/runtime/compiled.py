@@ -18,7 +18,6 @@ from .walk import (
     ConstNode,
     Invalid,
     ListNode,
-    Log,
     MapNode,
     Node,
     NullableNode,
@@ -61,7 +60,7 @@ def decode_walked(form: Any, value: Any) -> Any:
 def read_record(record: Record) -> Any:
     """The declared properties of a record, decoded. Raises ValueError when one is missing or invalid."""
     try:
-        return node_of(type(record).fields()).walk(dict(record), None, Log())
+        return node_of(type(record).fields()).walk(dict(record), None, [])
     except Invalid as error:
         raise ValueError(f"{type(record).__name__}: {pointer(error.path)}: {error.reason}") from None
 
@@ -86,6 +85,9 @@ class _Compiler:
             untagged.settle(_required, untagged in _below(untagged))
         for struct in self.structs.values():
             struct.settle()
+        if any(isinstance(one, UntaggedNode) and one.recursive for one in (node, *_below(node))):
+            for _, one in self.nodes.values():
+                one.logs = True
         _structs.update(self.structs)
         _nodes.update(self.nodes)
         return node

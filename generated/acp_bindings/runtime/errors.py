@@ -77,6 +77,10 @@ class ConnectionClosed(AcpError):
         self.exit_code = exit_code
         self.stderr = stderr
 
+    def again(self) -> ConnectionClosed:
+        """The same, to be raised in another place: raising adds a traceback to an error."""
+        return ConnectionClosed(self.reason, self.exit_code, self.stderr)
+
     def __str__(self) -> str:
         code = f" (exit code {self.exit_code})" if self.exit_code is not None else ""
         tail = f"; the end of its stderr:\n{self.stderr}" if self.stderr.strip() else ""

@@ -96,7 +96,13 @@ def _is_set(model: Any, name: str) -> bool:
     return getattr(model, name) is not UNSET
 
 
-class IntConstants:
+if TYPE_CHECKING:
+    _Int = int
+else:
+    _Int = object
+
+
+class IntConstants(_Int):
     """A namespace of integer constants for values that are plain ints, known or not; `_type` is what decodes them."""
 
     _type: ClassVar[Any] = int

@@ -9,17 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from msgspec import UNSET, ValidationError
+from msgspec import UNSET
 from msgspec import convert as _convert
 
 from .models import Groups, Model, Record, UnknownVariant
-from .walk import Invalid, Log, Node, NullableNode, Path, Reports, as_object, drop, expected, kind, moved, shown
+from .walk import (
+    Invalid,
+    Log,
+    Node,
+    NullableNode,
+    Path,
+    Reports,
+    StringNode,
+    as_object,
+    drop,
+    expected,
+    kind,
+    moved,
+    shown,
+)
 
 _MISSING: Any = object()
 Hook = Callable[[Any, Any], Any]
 Walk = Callable[[Any, Path, Reports], Any]
-# Wire name, member name, how its value is walked, whether that may be null as well, the member.
-Step = tuple[str, str, Walk, bool, "Member"]
+# Wire name, member name, the Python type that needs no walk, whether null is fine, how all else is walked, the member.
+Step = tuple[str, str, type | None, bool, Walk, "Member"]
 
 
 class Member:
@@ -87,7 +101,8 @@ class StructNode(Node):
                 if self.hook is None:
                     return _convert(value, self.cls)
                 return _convert(value, self.cls, dec_hook=self.hook)
-            except (ValidationError, RecursionError) as error:
+            except Exception as error:
+                # Mostly a ValidationError; but of what is no JSON value, C may ask what it does not answer.
                 if reports is None:
                     raise Invalid(path, str(error)) from None
         return self.careful(value, path, reports)
@@ -104,10 +119,10 @@ class StructNode(Node):
     def read(self, value: dict[str, Any], path: Path, reports: Reports, plan: Iterable[Step]) -> dict[str, Any]:
         """The members of `plan` by name; what is absent or tolerated is left to the class's defaults."""
         found: dict[str, Any] = {}
-        for wire, name, walk, nullable, member in plan:
+        for wire, name, plain, nullable, walk, member in plan:
             item = value.get(wire, _MISSING)
-            if item is None and nullable:
-                found[name] = None
+            if type(item) is plain or (nullable and item is None):
+                found[name] = item
                 continue
             if item is not _MISSING:
                 here = (path, wire)
@@ -339,6 +354,7 @@ def _step(member: Member) -> Step:
     node, nullable = member.node, isinstance(member.node, NullableNode)
     if isinstance(node, NullableNode):
         node = node.inner
+    plain = str if isinstance(node, StringNode) else None
     # A class that contains itself is not for C to try, so that its every level costs a step less.
-    recursive = isinstance(node, StructNode) and node.recursive
-    return (member.wire, member.name, node.careful if recursive else node.walk, nullable, member)
+    walk = node.careful if isinstance(node, StructNode) and node.recursive else node.walk
+    return (member.wire, member.name, plain, nullable, walk, member)

@@ -112,6 +112,8 @@ class Handler:
     _methods: ClassVar[Mapping[tuple[Side, Kind, str], MethodSpec]]
     _names: ClassVar[Mapping[tuple[Kind, str], str]]
     _opening: ClassVar[Opening]
+    _remote: ClassVar[Any]
+    _baseline: ClassVar[Mapping[str, tuple[tuple[Any, str], ...]]]
     info: Any = None
     capabilities: Any = None
     auth_methods: Any = ()
@@ -143,7 +145,7 @@ class Handler:
         return found
 
     async def connection_opened(self, context: Context) -> None:
-        """Called once, when both sides have agreed on a version."""
+        """Called once, when both sides have agreed on a version; for an agent, after its answer was written."""
 
     async def connection_closed(self) -> None:
         """Called once, when the connection has ended."""

@@ -322,8 +322,8 @@ class RemoteClient(Remote):
 
 
 class Agent(Handler):
-    """What a agent handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the agent side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "agent"
@@ -434,8 +434,8 @@ class Agent(Handler):
 
 
 class Client(Handler):
-    """What a client handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the client side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "client"

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 _BOM = b"\xef\xbb\xbf"
+_SPACE = b" \t\r"
+KEPT = 4096
+"""Bytes that are kept of either end of a line beyond the limit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Oversized:
-    """A line beyond the limit; its bytes were dropped."""
+class Oversized(msgspec.Struct, frozen=True):
+    """A line beyond the limit; all but its ends was dropped."""
 
     size: int
+    limit: int
+    head: bytes = b""
+    tail: bytes = b""
 
 
 class LineSplitter:
@@ -23,18 +28,21 @@ class LineSplitter:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._parts: list[bytes] = []
+        self._begun = bytearray()
         self._size = 0
-        self._dropping = False
+        self._head: bytes | None = None
         self._first = True
 
     def feed(self, data: bytes) -> list[bytes | Oversized]:
         """The lines that these bytes complete."""
-        found: list[bytes | Oversized] = []
         *ended, rest = data.split(b"\n")
+        found: list[bytes | Oversized] = []
         for piece in ended:
-            self._add(piece)
-            self._finish(found)
+            if self._size:
+                self._add(piece)
+                self._finish(found)
+            elif piece:
+                self._line(piece, found)
         if rest:
             self._add(rest)
         return found
@@ -47,23 +55,29 @@ class LineSplitter:
 
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size > self.limit:
-            self._dropping = True
-            self._parts.clear()
-        elif piece:
-            self._parts.append(piece)
+        self._begun += piece
+        # The line end may be \r\n, of which the first byte does not count.
+        if self._size > self.limit + 1:
+            if self._head is None:
+                self._head = bytes(self._begun[:KEPT])
+            del self._begun[: -2 * KEPT]
 
     def _finish(self, found: list[bytes | Oversized]) -> None:
-        if self._dropping:
-            found.append(Oversized(self._size))
-        elif self._parts:
-            line = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-            if self._first:
-                line = line.removeprefix(_BOM)
-                self._first = False
-            line = line.strip(b" \t\r")
-            if line:
-                found.append(line)
-        self._parts.clear()
+        if self._head is not None:
+            tail = bytes(self._begun).rstrip(_SPACE)[-KEPT:]
+            found.append(Oversized(self._size, self.limit, self._head, tail))
+        elif self._size:
+            self._line(bytes(self._begun), found)
+        self._begun = bytearray()
         self._size = 0
-        self._dropping = False
+        self._head = None
+
+    def _line(self, line: bytes, found: list[bytes | Oversized]) -> None:
+        if self._first:
+            line = line.removeprefix(_BOM)
+            self._first = False
+        line = line.strip(_SPACE)
+        if len(line) > self.limit:
+            found.append(Oversized(len(line), self.limit, line[:KEPT], line[-KEPT:]))
+        elif line:
+            found.append(line)

@@ -1,60 +1,99 @@
-"""Two ends in one process, joined by bounded queues. Frames are real JSON, so tests exercise the codec too."""
+"""Two ends in one process. Frames are real JSON, so tests exercise the codec too."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 
 from ..errors import ConnectionClosed
-
-QUEUED_FRAMES = 256
-"""Frames that may wait on their way before the sender waits too."""
+from . import MAX_MESSAGE, MAX_OUTPUT, Congestion, Receiver, oversized
 
 
 class MemoryTransport:
     """One of two joined ends; make them with `pair`."""
 
-    def __init__(self, incoming: asyncio.Queue[bytes | None], outgoing: asyncio.Queue[bytes | None]) -> None:
-        self._incoming = incoming
-        self._outgoing = outgoing
-        self._other: MemoryTransport | None = None
-        self._ended = asyncio.Event()
+    noisy = False
+
+    def __init__(self, limit: int, max_output: int) -> None:
+        self.limit = limit
+        self._max_output = max_output
+        self._other: MemoryTransport = self
+        self._receiver: Receiver | None = None
+        self._coming: deque[bytes] = deque()
+        self._size = 0
+        self._room = Congestion()
+        self._paused = False
+        self._scheduled = False
+        self._closed = False
+        self._told = False
 
     @classmethod
-    def pair(cls) -> tuple[MemoryTransport, MemoryTransport]:
-        """Two ends: what one sends, the other receives."""
-        there: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUED_FRAMES)
-        back: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUED_FRAMES)
-        first, second = cls(back, there), cls(there, back)
+    def pair(
+        cls, limit: int = MAX_MESSAGE, max_output: int = MAX_OUTPUT
+    ) -> tuple[MemoryTransport, MemoryTransport]:
+        """Two ends: what one writes, the other receives."""
+        first, second = cls(limit, max_output), cls(limit, max_output)
         first._other, second._other = second, first
         return first, second
 
-    async def send(self, frame: bytes) -> None:
-        if self._ended.is_set() or (self._other is not None and self._other._ended.is_set()):
-            raise self.lost()
-        put = asyncio.ensure_future(self._outgoing.put(frame))
-        gone = asyncio.ensure_future(self._other._ended.wait() if self._other else self._ended.wait())
-        try:
-            await asyncio.wait((put, gone), return_when=asyncio.FIRST_COMPLETED)
-            if not put.done():
-                raise self.lost()
-        finally:
-            put.cancel()
-            gone.cancel()
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self._schedule()
 
-    async def receive(self) -> bytes | None:
-        if self._ended.is_set():
-            return None
-        return await self._incoming.get()
+    def write(self, frame: bytes) -> bool:
+        other = self._other
+        if self._closed or other._closed:
+            raise self._lost()
+        if len(frame) > self.limit:
+            raise oversized(frame, self.limit)
+        other._coming.append(frame)
+        other._size += len(frame)
+        other._schedule()
+        return other._size > self._max_output
+
+    async def drain(self) -> None:
+        other = self._other
+        while other._size > self._max_output and not other._closed:
+            await other._room.wait()
+        if self._closed or other._closed:
+            raise self._lost()
+
+    def pause(self) -> None:
+        self._paused = True
+
+    def resume(self) -> None:
+        self._paused = False
+        self._schedule()
 
     async def close(self) -> None:
-        if self._ended.is_set():
+        if self._closed:
             return
-        self._ended.set()
-        for queue in (self._incoming, self._outgoing):
-            # Both sides learn of the end, even when a queue is full of what nobody will read.
-            while queue.full():
-                queue.get_nowait()
-            queue.put_nowait(None)
+        self._closed = True
+        self._coming.clear()
+        self._size = 0
+        self._room.clear()
+        self._other._room.clear()
+        self._other._schedule()
 
-    def lost(self) -> ConnectionClosed:
-        return ConnectionClosed("the other side is gone")
+    def _schedule(self) -> None:
+        if not self._scheduled and self._receiver is not None:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._deliver)
+
+    def _deliver(self) -> None:
+        """Hand over what has come, and at last that nothing more will."""
+        self._scheduled = False
+        receiver = self._receiver
+        while self._coming and not self._paused and not self._closed and receiver is not None:
+            frame = self._coming.popleft()
+            self._size -= len(frame)
+            receiver.received((frame,))
+        if self._size <= self._max_output:
+            self._room.clear()
+        over = self._closed or (self._other._closed and not self._coming)
+        if over and not self._told and receiver is not None:
+            self._told = True
+            receiver.ended(self._lost())
+
+    def _lost(self) -> ConnectionClosed:
+        return ConnectionClosed("the connection was closed here" if self._closed else "the other side is gone")

@@ -1,299 +1,265 @@
-"""Line-delimited JSON over pipes: a child process from the client's side, our own stdin and stdout from the agent's."""
+"""This process's own stdin and stdout, taken over for the protocol."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
-import signal
+import stat
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from ..errors import ConnectionClosed
-from .lines import LineSplitter, Oversized
+from . import MAX_OUTPUT, Receiver
+from .pipes import LineReader, LineWriter, ReadEnd, WriteEnd, log
+from .process import ProcessTransport
+
+__all__ = ["OwnStreams", "ProcessTransport"]
 
 CHUNK = 256 * 1024
-"""Bytes that one read may bring."""
-STDERR_TAIL = 16 * 1024
-"""Bytes of a process's stderr that are kept for ConnectionClosed."""
-GRACE = 2.0
-"""Seconds that a process has to end after its stdin was closed, and again after it was asked to terminate."""
-log = logging.getLogger("acp_bindings.stdio")
+"""Bytes that one read of a thread may bring."""
+FLUSH = 2.0
+"""Seconds that closing waits for the other side to read what was written."""
 
 
-class _Lines:
-    """Frames out of chunks; shared by both ends. Only objects are frames: other lines are noise and are logged."""
+class TakenStreams:
+    """Stdin and stdout under our own numbers. Whoever else reads gets nothing, whoever else prints writes to stderr."""
 
-    def __init__(self, limit: int, only_objects: bool) -> None:
-        self._splitter = LineSplitter(limit)
-        self._only_objects = only_objects
-        self._ready: deque[bytes] = deque()
+    def __init__(self) -> None:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+        # Whatever else is open in the process, a child of ours inherits neither.
+        self.stdin = os.dup(0)
+        self.stdout = os.dup(1)
+        self._blocking: dict[int, bool] = {}
+        if os.name == "posix":
+            self._blocking = {fd: os.get_blocking(fd) for fd in (self.stdin, self.stdout)}
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
+        os.dup2(2, 1)
 
-    def take(self, chunk: bytes) -> None:
-        for line in self._splitter.feed(chunk) if chunk else self._splitter.end():
-            if isinstance(line, Oversized):
-                log.error("dropped a message of %d bytes, over the limit of %d", line.size, self._splitter.limit)
-            elif self._only_objects and not line.startswith(b"{"):
-                log.warning("ignored a line that is no message: %.200r", line[:200])
-            else:
-                self._ready.append(line)
+    def give_back(self) -> None:
+        """Put both back. What was printed before goes to stderr still."""
+        if sys.stdout is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stdout.flush()
+        for fd, blocking in self._blocking.items():
+            os.set_blocking(fd, blocking)
+        os.dup2(self.stdin, 0)
+        os.dup2(self.stdout, 1)
+        os.close(self.stdin)
+        os.close(self.stdout)
 
-    def next(self) -> bytes | None:
-        return self._ready.popleft() if self._ready else None
 
+class ThreadReader:
+    """A thread that reads where the event loop cannot wait for input. It ends with the input, or with the process."""
 
-class ProcessTransport:
-    """A child process that speaks on its stdin and stdout. It leads a process group of its own, reaped as a whole."""
+    def __init__(self, fd: int, owner: OwnStreams) -> None:
+        self._fd = os.dup(fd)
+        self._owner = owner
+        self._loop = asyncio.get_running_loop()
+        self._go_on = threading.Event()
+        self._paused = False
+        threading.Thread(target=self._run, name="acp-stdin", daemon=True).start()
 
-    def __init__(
-        self, process: asyncio.subprocess.Process, limit: int, on_stderr: Callable[[str], object] | None
-    ) -> None:
-        self.process = process
-        self.limit = limit
-        self._lines = _Lines(limit, only_objects=True)
-        self._on_stderr = on_stderr
-        self._tail: deque[bytes] = deque()
-        self._tail_size = 0
-        self._drain = asyncio.create_task(self._drain_stderr())
-        self._eof = False
+    def pause_reading(self) -> None:
+        self._paused = True
 
-    @classmethod
-    async def spawn(
-        cls,
-        command: str,
-        *args: str,
-        env: Mapping[str, str] | None,
-        cwd: str | os.PathLike[str] | None,
-        limit: int,
-        on_stderr: Callable[[str], object] | None,
-    ) -> ProcessTransport:
-        """Start the process. Raises ConnectionClosed when there is no such command."""
-        options: dict[str, Any] = {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}
+    def resume_reading(self) -> None:
+        self._paused = False
+        self._go_on.set()
+
+    def close(self) -> None:
+        self.resume_reading()
+
+    def _run(self) -> None:
+        with contextlib.suppress(OSError), os.fdopen(self._fd, "rb", buffering=0) as source:
+            while (chunk := source.read(CHUNK)) and self._tell(self._take, chunk):
+                self._go_on.wait()
+                self._go_on.clear()
+        self._tell(self._owner.input_ended)
+
+    def _take(self, chunk: bytes) -> None:
+        self._owner.reader.feed(chunk)
+        if not self._paused:
+            self._go_on.set()
+
+    def _tell(self, call: Callable[..., None], *values: Any) -> bool:
         try:
-            process = await asyncio.create_subprocess_exec(
-                command,
-                *args,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=None if env is None else {**os.environ, **env},
-                cwd=cwd,
-                limit=CHUNK,
-                **options,
-            )
-        except OSError as error:
-            raise ConnectionClosed(f"{command} could not be started: {error.strerror or error}") from error
-        return cls(process, limit, on_stderr)
+            self._loop.call_soon_threadsafe(call, *values)
+        except RuntimeError:
+            # The loop is closed.
+            return False
+        return True
 
-    async def send(self, frame: bytes) -> None:
-        if len(frame) > self.limit:
-            raise ValueError(f"a message of {len(frame)} bytes is over the limit of {self.limit}")
-        stdin = self.process.stdin
-        assert stdin is not None
-        try:
-            stdin.write(frame + b"\n")
-            await stdin.drain()
-        except (ConnectionError, RuntimeError) as error:
-            raise await self._ended() from error
 
-    async def receive(self) -> bytes | None:
-        stdout = self.process.stdout
-        assert stdout is not None
-        while True:
-            frame = self._lines.next()
-            if frame is not None:
-                return frame
-            if self._eof:
-                await self._ended()
-                return None
-            chunk = await stdout.read(CHUNK)
-            self._eof = not chunk
-            self._lines.take(chunk)
+class ThreadWriter:
+    """A thread that writes where the event loop cannot wait for room."""
 
-    async def _ended(self) -> ConnectionClosed:
-        """Wait a moment for the exit code and the rest of stderr, which tell more than a closed pipe."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GRACE):
-                await self.process.wait()
-                await asyncio.shield(self._drain)
-        return self.lost()
+    def __init__(self, fd: int, owner: OwnStreams, max_output: int) -> None:
+        self._output: BinaryIO = os.fdopen(os.dup(fd), "wb", buffering=0)
+        self._owner = owner
+        self._max_output = max_output
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Condition()
+        self._waiting: deque[bytes] = deque()
+        self._size = 0
+        self._closing = False
+        self._blocked = False
+        threading.Thread(target=self._run, name="acp-stdout", daemon=True).start()
 
-    def lost(self) -> ConnectionClosed:
-        stderr = b"".join(self._tail)[-STDERR_TAIL:].decode("utf-8", "replace")
-        code = self.process.returncode
-        reason = "the agent closed its output" if code is None else "the agent's process has ended"
-        return ConnectionClosed(reason, code, stderr)
+    def write(self, data: bytes) -> None:
+        with self._lock:
+            self._waiting.append(data)
+            self._size += len(data)
+            self._blocked = self._size > self._max_output
+            self._lock.notify()
+        if self._blocked:
+            self._owner.writer.block()
 
-    async def close(self) -> None:
-        """Close stdin, then terminate, then kill: the whole process group, each after a time of grace."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        for step in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
-            if step is not None:
-                self._signal(step)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GRACE):
-                    await self.process.wait()
-                    break
-        # The leader is gone; what it started may not be.
-        self._signal(getattr(signal, "SIGKILL", signal.SIGTERM))
-        self._drain.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._drain
-        transport = getattr(self.process, "_transport", None)
-        if transport is not None:
-            transport.close()
+    def close(self) -> None:
+        with self._lock:
+            self._closing = True
+            self._lock.notify()
 
-    def _signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if os.name == "posix":
-                os.killpg(self.process.pid, number)
-            else:
-                self.process.terminate()
+    def _run(self) -> None:
+        with contextlib.suppress(OSError), self._output:
+            while (data := self._next()) is not None:
+                view = memoryview(data)
+                while view:
+                    view = view[self._output.write(view) or 0 :]
+                self._written(len(data))
+        self._tell(self._end)
 
-    async def _drain_stderr(self) -> None:
-        stderr = self.process.stderr
-        assert stderr is not None
-        splitter = LineSplitter(CHUNK)
-        while chunk := await stderr.read(CHUNK):
-            self._tail.append(chunk)
-            self._tail_size += len(chunk)
-            while self._tail_size - len(self._tail[0]) > STDERR_TAIL:
-                self._tail_size -= len(self._tail.popleft())
-            for line in splitter.feed(chunk):
-                self._tell(line)
-        for line in splitter.end():
-            self._tell(line)
+    def _next(self) -> bytes | None:
+        with self._lock:
+            while not self._waiting:
+                if self._closing:
+                    return None
+                self._lock.wait()
+            return self._waiting.popleft()
 
-    def _tell(self, line: bytes | Oversized) -> None:
-        text = line.decode("utf-8", "replace") if isinstance(line, bytes) else f"(a line of {line.size} bytes)"
-        if self._on_stderr is None:
-            log.info("stderr: %s", text)
-        else:
-            self._on_stderr(text)
+    def _written(self, size: int) -> None:
+        with self._lock:
+            self._size -= size
+            freed = self._blocked and self._size <= self._max_output
+            self._blocked = self._blocked and not freed
+        if freed:
+            self._tell(self._owner.writer.unblock)
+
+    def _end(self) -> None:
+        self._owner.writer.lose()
+        self._owner.written.set()
+
+    def _tell(self, call: Callable[[], None]) -> None:
+        # The loop may be closed: then nobody wants to know.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call)
 
 
 class OwnStreams:
-    """This process's stdin and stdout, taken over: what else prints goes to stderr.
+    """This process's stdin and stdout, taken over: what else prints goes to stderr, what else reads gets nothing.
 
-    With `threads`, or where the event loop cannot watch the two (a file, a Windows console), a thread of its own reads and
+    With `threads`, or where the event loop cannot watch the two (a file, a terminal, Windows), one thread reads and
     another writes.
     """
 
-    def __init__(self, limit: int) -> None:
+    noisy = False
+
+    def __init__(self, limit: int, max_output: int) -> None:
         self.limit = limit
-        self._lines = _Lines(limit, only_objects=False)
-        self._reader: asyncio.StreamReader | None = None
-        self._writer: asyncio.StreamWriter | None = None
-        self._chunks: asyncio.Queue[bytes] = asyncio.Queue(8)
-        self._output: BinaryIO | None = None
-        self._restore: Callable[[], None] | None = None
-        self._eof = False
-        self._writing = asyncio.Lock()
+        self.reader = LineReader(limit, only_objects=False)
+        self.writer = LineWriter(limit)
+        self.written = asyncio.Event()
+        self._max_output = max_output
+        self._streams = TakenStreams()
+        self._input: Any = None
+        self._receiver: Receiver | None = None
+        self._over = False
+        self._closed = False
 
     @classmethod
-    async def open(cls, limit: int, threads: bool | None = None) -> OwnStreams:
-        self = cls(limit)
-        self._take_over()
-        if threads or not await self._watch(required=threads is False):
-            self._start_thread()
+    async def open(cls, limit: int, threads: bool | None = None, max_output: int = MAX_OUTPUT) -> OwnStreams:
+        """Take the streams over. `threads=False` raises ValueError where the event loop cannot watch them."""
+        self = cls(limit, max_output)
+        try:
+            if threads is None:
+                threads = not (_is_pipe(self._streams.stdin) and _is_pipe(self._streams.stdout))
+            await (self._start_threads() if threads else self._watch())
+        except BaseException:
+            self._streams.give_back()
+            raise
         return self
 
-    def _take_over(self) -> None:
-        """Keep the real stdout for the protocol, and point file descriptor 1 at stderr for everybody else."""
-        sys.stdout.flush()
-        kept = os.dup(1)
-        os.dup2(2, 1)
-        self._output = os.fdopen(kept, "wb", buffering=0)
-
-        def restore() -> None:
-            sys.stdout.flush()
-            assert self._output is not None
-            os.dup2(self._output.fileno(), 1)
-
-        self._restore = restore
-
-    async def _watch(self, required: bool) -> bool:
+    async def _watch(self) -> None:
         loop = asyncio.get_running_loop()
-        reader = asyncio.StreamReader(CHUNK)
+        source = os.fdopen(os.dup(self._streams.stdin), "rb", buffering=0)
+        target = os.fdopen(os.dup(self._streams.stdout), "wb", buffering=0)
         try:
-            await loop.connect_read_pipe(
-                lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(os.dup(0), "rb", buffering=0)
-            )
-            transport, protocol = await loop.connect_write_pipe(
-                lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), self._output
-            )
-        except (ValueError, NotImplementedError, OSError):
-            if required:
-                raise
-            return False
-        self._reader = reader
-        self._writer = asyncio.StreamWriter(transport, protocol, reader, loop)
-        return True
+            output, _ = await loop.connect_write_pipe(lambda: WriteEnd(self.writer, self.written.set), target)
+            output.set_write_buffer_limits(self._max_output)
+            self.writer.open(output)
+            self._input, _ = await loop.connect_read_pipe(lambda: ReadEnd(self.reader.feed, self.input_ended), source)
+        except BaseException:
+            self.writer.close()
+            source.close()
+            target.close()
+            raise
 
-    def _start_thread(self) -> None:
-        loop = asyncio.get_running_loop()
+    async def _start_threads(self) -> None:
+        self._input = ThreadReader(self._streams.stdin, self)
+        self.writer.open(ThreadWriter(self._streams.stdout, self, self._max_output))
 
-        def read() -> None:
-            source = os.dup(0)
-            while True:
-                try:
-                    chunk = os.read(source, CHUNK)
-                except OSError:
-                    chunk = b""
-                try:
-                    asyncio.run_coroutine_threadsafe(self._chunks.put(chunk), loop).result()
-                except (RuntimeError, asyncio.CancelledError):
-                    return
-                if not chunk:
-                    return
+    def start(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+        self.reader.start(receiver)
+        if self._over:
+            receiver.ended(ConnectionClosed("the client closed its end"))
 
-        threading.Thread(target=read, name="acp-stdin", daemon=True).start()
+    def input_ended(self) -> None:
+        """There is no more input. Told once."""
+        if self._over:
+            return
+        self.reader.end()
+        self._over = True
+        if self._receiver is not None and not self._closed:
+            self._receiver.ended(ConnectionClosed("the client closed its end"))
 
-    async def send(self, frame: bytes) -> None:
-        if len(frame) > self.limit:
-            raise ValueError(f"a message of {len(frame)} bytes is over the limit of {self.limit}")
-        try:
-            if self._writer is not None:
-                self._writer.write(frame + b"\n")
-                await self._writer.drain()
-            else:
-                async with self._writing:
-                    await asyncio.to_thread(self._write_all, frame + b"\n")
-        except (ConnectionError, OSError, RuntimeError) as error:
-            raise self.lost() from error
+    def write(self, frame: bytes) -> bool:
+        return self.writer.write(frame)
 
-    def _write_all(self, data: bytes) -> None:
-        assert self._output is not None
-        view = memoryview(data)
-        while view:
-            view = view[os.write(self._output.fileno(), view) :]
+    async def drain(self) -> None:
+        await self.writer.drain()
 
-    async def receive(self) -> bytes | None:
-        while True:
-            frame = self._lines.next()
-            if frame is not None:
-                return frame
-            if self._eof:
-                return None
-            chunk = await (self._reader.read(CHUNK) if self._reader is not None else self._chunks.get())
-            self._eof = not chunk
-            self._lines.take(chunk)
+    def pause(self) -> None:
+        self._input.pause_reading()
+
+    def resume(self) -> None:
+        self._input.resume_reading()
 
     async def close(self) -> None:
-        self._eof = True
-        if self._restore is not None:
-            with contextlib.suppress(OSError):
-                self._restore()
-            self._restore = None
-        if self._writer is not None:
-            self._writer.close()
-            with contextlib.suppress(ConnectionError, OSError):
-                await self._writer.wait_closed()
+        if self._closed:
+            return
+        self._closed = True
+        self.reader.stop()
+        self._input.close()
+        self.writer.close()
+        try:
+            async with asyncio.timeout(FLUSH):
+                await self.written.wait()
+        except TimeoutError:
+            log.warning("closed, though the client has not read all that was written")
+        finally:
+            # The loop lets go of the pipes one turn later.
+            await asyncio.sleep(0)
+            self._streams.give_back()
 
-    def lost(self) -> ConnectionClosed:
-        return ConnectionClosed("the client closed its end")
+
+def _is_pipe(fd: int) -> bool:
+    """Whether the event loop can watch it: not a file, nor a terminal, whose settings all of its users share."""
+    mode = os.fstat(fd).st_mode
+    return sys.platform != "win32" and (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode))

@@ -499,8 +499,8 @@ class RemoteProxy(Remote):
 
 
 class Agent(Handler):
-    """What a agent handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the agent side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "agent"
@@ -691,8 +691,8 @@ class Agent(Handler):
 
 
 class Client(Handler):
-    """What a client handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the client side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "client"
@@ -811,8 +811,8 @@ class Client(Handler):
 
 
 class Proxy(Handler):
-    """What a proxy handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the proxy side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "proxy"

@@ -402,8 +402,8 @@ class RemoteProxy(Remote):
 
 
 class Agent(Handler):
-    """What a agent handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the agent side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "agent"
@@ -598,8 +598,8 @@ class Agent(Handler):
 
 
 class Client(Handler):
-    """What a client handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the client side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "client"
@@ -660,8 +660,8 @@ class Client(Handler):
 
 
 class Proxy(Handler):
-    """What a proxy handles. Override the methods that you support: a request without code of its own is answered
-    with -32601, a notification is ignored.
+    """What the proxy side handles. Override the methods that you support: a request without code of its own is
+    answered with -32601, a notification is ignored.
     """
 
     _side = "proxy"

@@ -1,0 +1,1 @@
+"""Programs that the connection benchmarks start, one for each side that is compared."""

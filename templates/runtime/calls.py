@@ -1,0 +1,109 @@
+"""The calls that we made and that wait for their answers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from . import jsonrpc
+from .codec import decode
+from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestError
+
+GIVEN_UP = 1024
+"""Calls that were given up and whose late answers are dropped without a word."""
+log = logging.getLogger("acp_bindings")
+
+
+class Call:
+    """A call that waits. The answer to one made `inside` a handler does not wait for its turn.
+
+    `holds` means that reading pauses after the answer, until the caller has decided what it means for what follows.
+    """
+
+    __slots__ = ("answered", "future", "holds", "id", "inside", "method")
+
+    def __init__(
+        self, identity: int, method: str, inside: bool, holds: bool, future: asyncio.Future[jsonrpc.Response]
+    ) -> None:
+        self.id = identity
+        self.method = method
+        self.inside = inside
+        self.holds = holds
+        # Its answer has come, but may have to wait for its turn.
+        self.answered = False
+        self.future = future
+
+    def settle(self, answer: jsonrpc.Response | Exception) -> None:
+        if self.future.done():
+            return
+        if isinstance(answer, Exception):
+            self.future.set_exception(answer)
+            # It may have been given up in the meantime.
+            self.future.exception()
+        else:
+            self.future.set_result(answer)
+
+
+class Calls:
+    """Calls by id. Only integers are ever given out, and an answer's id is matched by type and value."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, Call] = {}
+        self._given_up: deque[int] = deque(maxlen=GIVEN_UP)
+        self._last = 0
+        self.inside = 0
+
+    def add(self, method: str, inside: bool, holds: bool) -> Call:
+        self._last += 1
+        future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
+        call = self._waiting[self._last] = Call(self._last, method, inside, holds, future)
+        self.inside += inside
+        return call
+
+    def remove(self, call: Call) -> None:
+        """The caller waits no longer."""
+        self.inside -= call.inside
+        self._waiting.pop(call.id, None)
+
+    def give_up(self, call: Call) -> None:
+        self._given_up.append(call.id)
+
+    def find(self, message: jsonrpc.Response | jsonrpc.Malformed, identity: Any) -> Call | None:
+        """The call that a message answers; each is answered once."""
+        if type(identity) is int:
+            call = self._waiting.get(identity)
+            if call is not None and not call.answered:
+                call.answered = True
+                return call
+            if identity in self._given_up:
+                self._given_up.remove(identity)
+                return None
+        log.warning("dropped an answer to no call of ours, id %r: %.500r", identity, message.raw[:500])
+        return None
+
+    def fail(self, error: ConnectionClosed, *, inside: bool = False, answered: bool = False) -> None:
+        """Nothing more will come: fail those without an answer, of `inside` ones only, or all that wait (`answered`)."""
+        for call in list(self._waiting.values()):
+            if (answered or not call.answered) and (call.inside or not inside):
+                # An error of its own for each caller, since a traceback is added to it.
+                call.settle(error.again())
+
+
+def read_result(message: jsonrpc.Response, method: str, result: Any) -> Any:
+    """The result of an answer, decoded. Raises RequestError and ProtocolError."""
+    if message.error is not None:
+        if message.result is not None:
+            raise ProtocolError(f"the answer to {method} has both a result and an error")
+        raise RequestError(message.error.code, message.error.message, message.error.data)
+    if message.result is None:
+        raise ProtocolError(f"the answer to {method} has neither a result nor an error")
+    if result is msgspec.Raw:
+        return message.result
+    try:
+        return decode(message.result if result is Any else jsonrpc.null_as_empty(message.result), result)
+    except DecodeError as error:
+        raise ProtocolError(f"the answer to {method} does not decode: {error}") from error

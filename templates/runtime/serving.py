@@ -1,0 +1,183 @@
+"""The requests that the other side made: one task each, from the params to the frame that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from . import jsonrpc
+from .checking import refuse_wrong
+from .codec import decode, encode
+from .context import Context, current, is_stray_cancellation
+from .errors import AcpError, ConnectionClosed, DecodeError, RequestError
+from .routing import Route
+
+if TYPE_CHECKING:
+    from .connection import Connection
+
+MAX_IN_FLIGHT = 1024
+"""Requests of the peer that may be unanswered at once; further ones are refused."""
+log = logging.getLogger("acp_bindings")
+
+
+class Running:
+    """A request whose handler runs."""
+
+    __slots__ = ("given_up", "message", "route", "started", "task")
+
+    def __init__(self, message: jsonrpc.Request, route: Route) -> None:
+        self.message = message
+        self.route = route
+        self.started = False
+        self.given_up = False
+        self.task: asyncio.Task[None] | None = None
+
+
+class Serving:
+    """Requests by the type and value of their ids, as long as their handlers run."""
+
+    def __init__(self, connection: Connection, limit: int) -> None:
+        self._connection = connection
+        self._limit = limit
+        self._running: dict[tuple[type, jsonrpc.Id], Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closing = False
+
+    def tasks(self) -> Iterable[asyncio.Task[None]]:
+        return tuple(self._tasks)
+
+    def start(self, message: jsonrpc.Request, choose: Callable[[jsonrpc.Request], Route]) -> bytes | None:
+        """Run a request's handler. Returns the answer at once where there is no handler to run."""
+        key = (type(message.id), message.id)
+        if key in self._running:
+            # With that id it would be taken for the answer to the first one.
+            return jsonrpc.failure(None, jsonrpc.INVALID_REQUEST, f"the id {message.id!r} is in use")
+        if len(self._tasks) >= self._limit:
+            text = f"more than {self._limit} requests at once"
+            return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, text)
+        try:
+            running = Running(message, choose(message))
+        except RequestError as error:
+            return jsonrpc.failure(message.id, error.code, error.message, error.data)
+        except DecodeError as error:
+            return _invalid_params(message, error)
+        self._running[key] = running
+        task = running.task = asyncio.get_running_loop().create_task(self._run(key, running))
+        self._tasks.add(task)
+        return None
+
+    def cancel(self, message: jsonrpc.Notification) -> None:
+        """The peer gave up a request: cancel its handler, which may still answer in its own way."""
+        try:
+            identity = decode(message.params, dict[str, Any]).get("requestId")
+        except DecodeError as error:
+            log.warning("%s does not decode: %s", message.method, error)
+            return
+        running = self._running.get((type(identity), identity)) if isinstance(identity, int | str | None) else None
+        if running is None or running.task is None:
+            return
+        running.given_up = True
+        # A task that is cancelled before it has begun never does, and would not answer.
+        if running.started:
+            running.task.cancel()
+
+    def stop(self, spared: asyncio.Task[Any] | None = None) -> None:
+        """Cancel all handlers but one; none of them answers any more."""
+        self._closing = True
+        for task in self._tasks:
+            if task is not spared:
+                task.cancel()
+        # One that has not begun never will.
+        self._tasks = {task for task in self._tasks if not task.done()}
+
+    async def _run(self, key: tuple[type, jsonrpc.Id], running: Running) -> None:
+        message = running.message
+        running.started = True
+        context = Context(self._connection, message)
+        try:
+            try:
+                if running.given_up:
+                    raise asyncio.CancelledError
+                current.set(context)
+                frame, done = await self._respond(running, context)
+            except asyncio.CancelledError:
+                if self._closing or not (running.given_up or is_stray_cancellation()):
+                    raise
+                text = "the request was cancelled"
+                frame, done = jsonrpc.failure(message.id, jsonrpc.REQUEST_CANCELLED, text), False
+            finally:
+                # From here on there is nothing to cancel.
+                del self._running[key]
+                context.active = False
+            if self._write(message, frame):
+                with contextlib.suppress(ConnectionClosed):
+                    await self._connection.transport.drain()
+            if done and context.after is not None:
+                await self._after(message, context.after)
+        finally:
+            # A callback of the task would do this too, but would cost a turn of the loop.
+            assert running.task is not None
+            self._tasks.discard(running.task)
+
+    async def _respond(self, running: Running, context: Context) -> tuple[bytes, bool]:
+        """The frame that answers a request, and whether it is a result."""
+        message, route = running.message, running.route
+        try:
+            params = decode(message.params, route.spec.params)
+        except DecodeError as error:
+            return _invalid_params(message, error), False
+        try:
+            try:
+                result = await route.call(params, context)
+            except RequestError as error:
+                return jsonrpc.failure(message.id, error.code, error.message, error.data), False
+            return jsonrpc.success(message.id, _body(result, route, context)), True
+        except Exception:
+            log.exception("the handler of %s failed", message.method)
+            return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, "internal error"), False
+
+    def _write(self, message: jsonrpc.Request, frame: bytes) -> bool:
+        try:
+            return self._connection.write(frame)
+        except ConnectionClosed:
+            return False
+        except ValueError as error:
+            log.error("the answer to %s cannot be sent: %s", message.method, error)
+            text = f"the answer cannot be sent: {error}"
+            return self._write(message, jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, text))
+
+    async def _after(self, message: jsonrpc.Request, calls: Iterable[Callable[[], Awaitable[object]]]) -> None:
+        for call in calls:
+            try:
+                await call()
+            except ConnectionClosed as error:
+                log.info("what was to run after the answer to %s found the connection closed: %s", message.method, error)
+            except Exception:
+                log.exception("what was to run after the answer to %s failed", message.method)
+
+
+def _invalid_params(message: jsonrpc.Request, error: DecodeError) -> bytes:
+    data = {"pointer": error.pointer, "reason": error.reason}
+    return jsonrpc.failure(message.id, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
+
+
+def _body(result: Any, route: Route, context: Context) -> bytes:
+    """A handler's result as JSON. Raises for one that does not fit."""
+    form = route.spec.result
+    if form is None or form is Any:
+        return jsonrpc.body(result)
+    if result is None:
+        try:
+            decode(jsonrpc.EMPTY, form)
+        except DecodeError as error:
+            raise HandlerError(f"the handler returned None where a result is needed: {error}") from None
+        return jsonrpc.EMPTY
+    refuse_wrong(result, form, context.connection.strict)
+    return result if isinstance(result, bytes) else encode(result)
+
+
+class HandlerError(AcpError):
+    """A handler did not keep to what it has to return."""

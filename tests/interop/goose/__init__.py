@@ -1,0 +1,1 @@
+"""Our client and the real Goose, which speaks to a scripted model."""

@@ -1,0 +1,24 @@
+"""Goose itself, or a skip that says by name what was not tried, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.interop.goose.binary import PACKAGE, UnavailableError, install, pinned
+
+
+@pytest.fixture(scope="session")
+def goose() -> Path:
+    """The binary's path."""
+    try:
+        return install()
+    except UnavailableError as reason:
+        pytest.skip(f"GOOSE INTEROP NOT RUN: {PACKAGE} {pinned()} cannot be had: {reason}")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A scratch folder for everything that Goose keeps, and its working directory."""
+    return tmp_path

@@ -1,0 +1,1 @@
+"""The reference TypeScript SDK, from both sides."""
