@@ -26,7 +26,7 @@ test-all:
 
 # Real peers over stdio: the TypeScript SDK and Goose. What cannot be had here is skipped by name, at the end of the output.
 interop: $(STAMP)
-	$(BIN)/pytest -m interop -rs tests/interop
+	$(BIN)/pytest -m interop -ra tests/interop
 
 # `decode` against the validators of the reference TypeScript SDK; needs npm. COUNT and SEED choose the values.
 differential: $(STAMP)

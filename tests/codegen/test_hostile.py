@@ -8,36 +8,46 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from codegen.names import method_name
 from codegen.schema.canonical import DIALECT
 from codegen.schema.lock import LockEntry, lock_text, sha256
-from tests.support.tiny import INTEGER, STRING, build, const, fallback, obj, package_of, source_of
+from tests.support.tiny import (
+    CODE,
+    INTEGER,
+    PWNED,
+    STRING,
+    alone,
+    build,
+    const,
+    fallback,
+    obj,
+    package_of,
+    ref,
+    source_of,
+)
 
-# Without quotes, so that it survives inside any: leaves a file beside whatever runs it.
-CODE = "open(__file__+chr(46)+chr(112)+chr(119)+chr(110),chr(119))"
-PWNED = "*.pwn"
 WRAPPED = (
     '"""\n%s\n"""', "'''\n%s\n'''", '"\n%s\n"', "'\n%s\n'", "\n%s\n", "\r%s\r", "\u2028%s\u2028", "\x0c\n%s", "\\\n%s",
     "]\n%s\n[", ")\n%s\n(", "'+%s+'", '"+str(%s)+"', "{%s}", "{{ %s }}", "{%% set x = %s %%}", "# x\n%s", "\x85%s\x85",
 )  # fmt: skip
 TEXTS = (
     "", " ", "plain", "two  spaces", '"', "'", "\"'", 'ends in "', "ends in '", '"""', "'''", 'a """ b', '""""""',
-    "\\", "ends in \\", "ends in \\\\", "\\n", "\\N{x}", "\\N{DASH}", "\\x", "\\u12", "\\U0011ffff", "\\'", '\\"', '\\"""',
-    "a\nb", "a\r\nb", "a\rb", "\n", "\t", "a\tb", "\x00", "a\x00b", "\x1b[31m", "\x7f", "\x85", "\x0b\x0c\x1c", "\u2028",
-    "\u2029", "a\u2028b", "\ufeff", "\u202eevil\u202c", "\u2066x\u2069", "\u200b", "\xa0", "\xad", "日本語", "😀", "e\u0301",
-    "ﬁ", "{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{", "}}", "{%", "%}", "{", "}", "{0}", "{x!r}", "%s %d %(a)s",
-    "#", "# noqa", "# type: ignore", "# fmt: off", "${x}", "`x`", "$(x)", "<b>&amp;</b>", "None", "true", "0", "a/b~c",
-    "x" * 300, ("word " * 60).strip(), 'q" ' * 60, "\\ " * 60,
+    "\\", "ends in \\", "ends in \\\\", "\\n", "\\N{x}", "\\N{DASH}", "\\x", "\\u12", "\\U0011ffff", "\\'", '\\"',
+    '\\"""', "a\nb", "a\r\nb", "a\rb", "\n", "\t", "a\tb", "\x00", "a\x00b", "\x1b[31m", "\x7f", "\x85",
+    "\x0b\x0c\x1c", "\u2028", "\u2029", "a\u2028b", "\ufeff", "\u202eevil\u202c", "\u2066x\u2069", "\u200b", "\xa0",
+    "\xad", "日本語", "😀", "e\u0301", "\ufb01", "{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{", "}}", "{%", "%}",
+    "{", "}", "{0}", "{x!r}", "%s %d %(a)s", "#", "# noqa", "# type: ignore", "# fmt: off", "${x}", "`x`", "$(x)",
+    "<b>&amp;</b>", "None", "true", "0", "a/b~c", "x" * 300, ("word " * 60).strip(), 'q" ' * 60, "\\ " * 60,
     *(wrapped % CODE for wrapped in WRAPPED),
 )  # fmt: skip
+# Of several texts that want one Python name, one can be a method; and none without a name.
+METHODS = {n: TEXTS[n] for n in {method_name(text): number for number, text in enumerate(TEXTS) if text}.values()}
 PROSE = (*TEXTS, "\ud800", "a\udfffb", "\udc00\ud800")
 
 
@@ -57,8 +67,11 @@ def schema() -> dict[str, Any]:
         "Deep": obj({"any": {"default": [{text: text} for text in TEXTS]}}),
         "Patterns": obj({f"p{n}": {**STRING, "pattern": f"^(?:{re.escape(text)})$"} for n, text in numbered}),
         "Grouped": obj({"a": STRING}, anyOf=[obj({f"g{n}": STRING}, f"g{n}", title=text) for n, text in numbered]),
+        "ClientNotification": obj({"params": {"anyOf": [ref(f"Notice{number}") for number in METHODS]}}),
         "Codes": {"anyOf": [*({**const(n), "title": f"{text} {n}"} for n, text in numbered), INTEGER]},
     }
+    for number, text in METHODS.items():
+        defs[f"Notice{number}"] = obj({}, **{"x-method": text, "x-side": "agent", **documented(text)})
     for number, text in enumerate(PROSE):
         defs |= {
             f"Struct{number}": obj({"p": {**STRING, **documented(text)}}, **documented(text)),
@@ -72,35 +85,6 @@ def schema() -> dict[str, Any]:
             },
         }
     return defs
-
-
-SCRIPT = """
-import importlib, json, sys
-folder, name = sys.argv[1:]
-sys.path.insert(0, folder)
-module = importlib.import_module(name)
-for name, value in json.load(sys.stdin):
-    form = getattr(module, name)
-    found = json.loads(module.encode(module.decode(json.dumps(value), form)))
-    assert found == value, (name, ascii(value), ascii(found))
-classes = (name for name in module.__all__ if name.startswith(("Struct", "Union", "UnknownUnion")))
-print(json.dumps({name: getattr(module, name).__doc__ for name in classes}))
-"""
-
-
-def run(module: ModuleType, checks: list[tuple[str, object]]) -> dict[str, str]:
-    """Import a module in a fresh interpreter and round-trip values; returns the docstrings of its classes."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-B", "-c", SCRIPT, str(package_of(module).parent), module.__name__],
-        input=json.dumps(checks),
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    docs: dict[str, str] = json.loads(done.stdout)
-    return docs
 
 
 def said(text: str | None) -> str:
@@ -146,7 +130,7 @@ def test_any_text_in_any_place(hostile: Any) -> None:
         ("Deep", {"any": [{text: text} for text in TEXTS]}),
         ("Codes", 3),
     ]
-    docs = run(hostile, checks)
+    docs = alone(hostile, checks)
     below = docs_in_source(source_of(hostile))
     for number, text in enumerate(PROSE):
         for name in (f"Struct{number}", f"Union{number}A", f"UnknownUnion{number}"):
@@ -166,6 +150,13 @@ def test_sets_and_defaults_hold_the_very_text(hostile: Any) -> None:
                 hostile.convert(value, getattr(hostile, name))
 
 
+def test_methods_hold_the_very_text(hostile: Any) -> None:
+    assert {("agent", "notification", text) for text in METHODS.values()} == set(hostile.METHODS)
+    for number, text in METHODS.items():
+        stub = getattr(hostile.Agent, method_name(text))
+        assert said(stub.__doc__) == said(text), number
+
+
 def test_docs_of_ours(tmp_path: Path) -> None:
     """docs.toml goes before what the schema says, and may hold anything as well."""
 
@@ -179,7 +170,7 @@ def test_docs_of_ours(tmp_path: Path) -> None:
         docs += f"[Struct{number}]\ndoc = {toml(text)}\n[Struct{number}.fields]\np = {toml(text)}\n"
     defs["Unions"] = {"anyOf": [obj({"t": const("a")}, "t"), fallback("t", "a")]}
     module = build(tmp_path, defs, docs=docs)
-    found = run(module, [])
+    found = alone(module, [])
     below = docs_in_source(source_of(module))
     for number, text in enumerate(TEXTS):
         # A text of ours that is empty says nothing, so the schema's stands; one of blanks is a text.
@@ -200,5 +191,5 @@ def test_source_in_the_lock(tmp_path: Path, text: str) -> None:
     for file in ("__init__.py", "v2/__init__.py", "v2/models.py"):
         first, second, _ = (package_of(module) / file).read_text(encoding="utf-8").split("\n", 2)
         assert first.startswith("# Generated by acp-codegen") and second.startswith('"""')
-    run(module, [("A", "x")])
+    alone(module, [("A", "x")])
     assert not list(tmp_path.rglob(PWNED))

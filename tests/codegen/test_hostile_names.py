@@ -12,11 +12,13 @@ import pytest
 
 from codegen import render
 from codegen.names import RESERVED_CLASSES, class_name, constant_name
-from tests.codegen.test_hostile import CODE, PWNED, run
 from tests.support.tiny import (
+    CODE,
     INTEGER,
+    PWNED,
     STRING,
     Tinies,
+    alone,
     array,
     const,
     fallback,
@@ -228,7 +230,7 @@ def test_names_that_the_generated_code_uses_are_reserved() -> None:
 
 def test_they_import_alone_and_run_nothing() -> None:
     for row in (OBJECTS, *KINDS.values()):
-        run(row.module, [])
+        alone(row.module, [])
         assert not list(package_of(row.module).rglob(PWNED))
 
 

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -32,6 +33,21 @@ Defs: TypeAlias = Mapping[str, Any]
 
 USE: Final = "use.py"
 """A module of a profile that only type checkers read."""
+# Without quotes, so that it survives inside any: leaves a file beside whatever runs it.
+CODE = "open(__file__+chr(46)+chr(112)+chr(119)+chr(110),chr(119))"
+PWNED = "*.pwn"
+ALONE = """
+import importlib, json, sys
+folder, name = sys.argv[1:]
+sys.path.insert(0, folder)
+module = importlib.import_module(name)
+for name, value in json.load(sys.stdin):
+    form = getattr(module, name)
+    found = json.loads(module.encode(module.decode(json.dumps(value), form)))
+    assert found == value, (name, ascii(value), ascii(found))
+classes = (name for name in module.__all__ if isinstance(getattr(module, name), type))
+print(json.dumps({name: getattr(module, name).__doc__ for name in classes}))
+"""
 _CACHE = shutil.ignore_patterns("__pycache__")
 _numbers = itertools.count(1)
 
@@ -125,6 +141,21 @@ def strict(*packages: Path) -> list[str]:
         )
     assert status < 2 and not err, out + err
     return [line.removeprefix(scratch + os.sep) for line in out.splitlines()]
+
+
+def alone(module: ModuleType, checks: list[tuple[str, object]]) -> dict[str, str]:
+    """Import a module in a fresh interpreter and round-trip values; returns the docstrings of its classes."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-B", "-c", ALONE, str(package_of(module).parent), module.__name__],
+        input=json.dumps(checks),
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    docs: dict[str, str] = json.loads(done.stdout)
+    return docs
 
 
 class Tiny:

@@ -345,7 +345,7 @@ class Agent(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteClient
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {}
+    _baseline = {}
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: AgentCapabilities | None
@@ -455,7 +455,7 @@ class Client(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteAgent
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {}
+    _baseline = {}
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: ClientCapabilities | None

@@ -253,14 +253,14 @@ class Agent(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteClient
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {
+    _baseline = {
         "session": (
-            ("request", "session/new"),
-            ("request", "session/list"),
-            ("request", "session/resume"),
-            ("request", "session/close"),
-            ("request", "session/prompt"),
             ("notification", "session/cancel"),
+            ("request", "session/close"),
+            ("request", "session/list"),
+            ("request", "session/new"),
+            ("request", "session/prompt"),
+            ("request", "session/resume"),
         )
     }
     if TYPE_CHECKING:
@@ -365,7 +365,7 @@ class Client(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteAgent
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {}
+    _baseline = {}
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: ClientCapabilities | None

@@ -435,14 +435,14 @@ class Agent(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteClient
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {
+    _baseline = {
         "session": (
-            ("request", "session/new"),
-            ("request", "session/list"),
-            ("request", "session/resume"),
-            ("request", "session/close"),
-            ("request", "session/prompt"),
             ("notification", "session/cancel"),
+            ("request", "session/close"),
+            ("request", "session/list"),
+            ("request", "session/new"),
+            ("request", "session/prompt"),
+            ("request", "session/resume"),
         )
     }
     if TYPE_CHECKING:
@@ -614,7 +614,7 @@ class Client(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteAgent
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {}
+    _baseline = {}
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: ClientCapabilities | None
@@ -673,7 +673,7 @@ class Proxy(Handler):
     }
     _opening = _OPENING
     _remote: ClassVar[Any] = RemoteClient
-    _baseline: ClassVar[dict[str, tuple[tuple[str, str], ...]]] = {}
+    _baseline = {}
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: Any | None
