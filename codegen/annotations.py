@@ -6,7 +6,7 @@ All are optional. Without names the naming rule decides; without docs the schema
     docs.toml           [DEFINITION] doc = "..."        [DEFINITION.fields] wireName = "..."
                         [UNION.variants] "tag/nested" = "..."
                         ["*".fields] wireName = "..."      for that property wherever nothing else is said
-    capabilities.toml   [baseline] CAPABILITY = ["method"]
+    capabilities.toml   [baseline] CAPABILITY = ["method"]    [unhandled] "method" = ERROR_CODE
 """
 
 from __future__ import annotations
@@ -111,13 +111,26 @@ def load_docs(folder: Path) -> Docs:
     return Docs(path.name, entries)
 
 
-def load_baseline(folder: Path) -> dict[str, tuple[str, ...]]:
-    """What capabilities.toml says that an agent's capability promises: methods by the path to the capability."""
+@dataclass(frozen=True)
+class Capabilities:
+    """What the schema says of methods in prose only: `baseline` has the methods that a capability promises, `unhandled`
+    the error code of a method that nobody handles, where it is not "method not found".
+    """
+
+    baseline: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unhandled: Mapping[str, int] = field(default_factory=dict)
+
+
+def load_capabilities(folder: Path) -> Capabilities:
+    """capabilities.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
     path = folder / "capabilities.toml"
-    table = _read(path).get("baseline", {})
-    if not isinstance(table, dict) or not all(isinstance(one, list) for one in table.values()):
-        raise fail(f"{path.name} [baseline]", repr(table), "lists of methods by capability")
-    return {capability: tuple(map(str, methods)) for capability, methods in table.items()}
+    table = _read(path)
+    baseline, unhandled = table.get("baseline", {}), table.get("unhandled", {})
+    if not isinstance(baseline, dict) or not all(isinstance(one, list) for one in baseline.values()):
+        raise fail(f"{path.name} [baseline]", repr(baseline), "lists of methods by capability")
+    if not isinstance(unhandled, dict) or not all(isinstance(one, int) for one in unhandled.values()):
+        raise fail(f"{path.name} [unhandled]", repr(unhandled), "error codes by method")
+    return Capabilities({name: tuple(map(str, methods)) for name, methods in baseline.items()}, unhandled)
 
 
 def _read(path: Path) -> dict[str, Any]:

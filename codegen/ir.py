@@ -253,13 +253,17 @@ Definition: TypeAlias = Alias | Enum | Struct | Record | Fallback | TaggedUnion 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One wire method as its receiving side sees it. `result` is None for a notification, and where always null."""
+    """One wire method as its receiving side sees it. `result` is None for a notification, and where always null.
+
+    `unhandled` is the error code where nobody handles it, if that is not "method not found".
+    """
 
     side: Side
     kind: Kind
     name: str
     params: str
     result: str | None = None
+    unhandled: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ class MethodView:
     params: str
     result: str
     doc: str
+    unhandled: int | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def _view(profile: ir.Profile, method: ir.Method, requests: set[tuple[ir.Side, s
         method.params,
         method.result or "None",
         docstring(doc),
+        method.unhandled,
     )
 
 

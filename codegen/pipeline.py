@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from codegen import ir
-from codegen.annotations import Names, load_baseline, load_docs, load_names
+from codegen.annotations import Names, load_capabilities, load_docs, load_names
 from codegen.errors import CodegenError, Diagnostic
 from codegen.lower import lower
 from codegen.render import render
@@ -33,8 +33,8 @@ def load(schema_dir: Path, profiles: Sequence[str]) -> list[ir.Profile]:
             names = curated.setdefault(version, load_names(schema_dir / version))
             source = ir.Source(loaded.source, loaded.version, loaded.sha256)
             docs = load_docs(schema_dir / version)
-            baseline = load_baseline(schema_dir / version)
-            found.append(lower(loaded.schema, name, source, names, docs, loaded.place, baseline))
+            capabilities = load_capabilities(schema_dir / version)
+            found.append(lower(loaded.schema, name, source, names, docs, loaded.place, capabilities))
         except CodegenError as error:
             problems.extend(error.diagnostics)
     if problems:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from codegen import ir, names
-from codegen.annotations import Docs, Names
+from codegen.annotations import Capabilities, Docs, Names
 from codegen.errors import CodegenError
 from codegen.lower.checks import check_definitions, check_scalars
 from codegen.lower.classes import Allocator
@@ -26,7 +26,7 @@ def lower(
     curated: Names,
     docs: Docs,
     file: str,
-    baseline: Mapping[str, tuple[str, ...]] | None = None,
+    capabilities: Capabilities | None = None,
 ) -> ir.Profile:
     """One schema file as IR. Raises CodegenError with every problem of the file."""
     definitions = schema.get("$defs", {})
@@ -53,8 +53,10 @@ def lower(
         raise CodegenError(problems.found)
     version, _, channel = profile.partition("/")
     opening = read_opening(methods, lowered)
+    promised = capabilities or Capabilities()
+    methods = tuple(replace(one, unhandled=promised.unhandled.get(one.name)) for one in methods)
     exported = tuple(problems.renamed.get(name, name) for name in plain)
-    return ir.Profile(version, channel, source, lowered, exported, frames, methods, opening, baseline or {})
+    return ir.Profile(version, channel, source, lowered, exported, frames, methods, opening, promised.baseline)
 
 
 def _class_names(definitions: list[str], problems: Problems) -> dict[str, str]:

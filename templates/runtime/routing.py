@@ -20,7 +20,7 @@ class MethodSpec(NamedTuple):
     """One wire method, as the side that receives it sees it.
 
     `params` and `result` are classes or union aliases; `result` is None for a notification. `needs` are the capabilities
-    that must have been advertised before it may be called.
+    that must have been advertised before it may be called. `unhandled` is the error code of a request without a handler.
     """
 
     side: Side
@@ -29,6 +29,7 @@ class MethodSpec(NamedTuple):
     params: Any
     result: Any = None
     needs: tuple[str, ...] = ()
+    unhandled: int = METHOD_NOT_FOUND
 
 
 def method_table(*specs: MethodSpec) -> Mapping[tuple[Side, Kind, str], MethodSpec]:
@@ -102,6 +103,15 @@ def stub(function: F) -> F:
     return function
 
 
+def _refusal(spec: MethodSpec) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Code that answers a request that nobody handles with the error that its method has for that."""
+
+    async def refuse(params: Any, context: Any) -> Any:
+        raise RequestError(spec.unhandled, f"nothing here that {spec.name} could apply to")
+
+    return refuse
+
+
 class Handler:
     """Base of the generated handler classes: override what you support, the rest is refused.
 
@@ -135,8 +145,11 @@ class Handler:
         """Everything that this object handles, extensions included."""
         found: dict[tuple[Kind, str], Route] = {}
         for (kind, method), name in self._names.items():
+            spec = self._methods[self._side, kind, method]
             if self.handles(kind, method):
-                found[kind, method] = Route(getattr(self, name), self._methods[self._side, kind, method])
+                found[kind, method] = Route(getattr(self, name), spec)
+            elif spec.unhandled != METHOD_NOT_FOUND:
+                found[kind, method] = Route(_refusal(spec), spec)
         for name in dir(type(self)):
             marked = getattr(getattr(type(self), name, None), "_extension", None)
             if marked is not None:

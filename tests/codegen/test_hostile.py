@@ -41,8 +41,8 @@ TEXTS = (
     "\\", "ends in \\", "ends in \\\\", "\\n", "\\N{x}", "\\N{DASH}", "\\x", "\\u12", "\\U0011ffff", "\\'", '\\"',
     '\\"""', "a\nb", "a\r\nb", "a\rb", "\n", "\t", "a\tb", "\x00", "a\x00b", "\x1b[31m", "\x7f", "\x85",
     "\x0b\x0c\x1c", "\u2028", "\u2029", "a\u2028b", "\ufeff", "\u202eevil\u202c", "\u2066x\u2069", "\u200b", "\xa0",
-    "\xad", "日本語", "😀", "e\u0301", "\ufb01", "{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{", "}}", "{%", "%}",
-    "{", "}", "{0}", "{x!r}", "%s %d %(a)s", "#", "# noqa", "# type: ignore", "# fmt: off", "${x}", "`x`", "$(x)",
+    "\xad", "日本語", "😀", "e\u0301", "\ufb01", "{{ 7 * 7 }}", "{% for x in y %}", "{# gone #}", "{{", "}}", "{%",
+    "%}", "{", "}", "{0}", "{x!r}", "%s %d %(a)s", "#", "# noqa", "# type: ignore", "# fmt: off", "${x}", "`x`", "$(x)",
     "<b>&amp;</b>", "None", "true", "0", "a/b~c", "x" * 300, ("word " * 60).strip(), 'q" ' * 60, "\\ " * 60,
     *(wrapped % CODE for wrapped in WRAPPED),
 )  # fmt: skip

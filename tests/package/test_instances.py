@@ -6,7 +6,7 @@ import copy
 import json
 import pickle
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -25,6 +25,16 @@ duplicates = pytest.mark.parametrize(
     [copy.copy, copy.deepcopy, *(lambda one, p=p: pickle.loads(pickle.dumps(one, p)) for p in (2, 5))],
     ids=["copy", "deepcopy", "pickle2", "pickle5"],
 )
+
+
+def decoded(module: Any, name: str, draws: Iterable[object]) -> Any:
+    """The first of some valid values that is none of the known differences from JSON Schema, decoded."""
+    for value in draws:
+        try:
+            return module.convert(value, getattr(module, name))
+        except module.DecodeError as error:
+            last = error
+    raise last
 
 
 # Models
@@ -87,7 +97,7 @@ def test_any_value_can_be_copied_and_pickled(profile: str, duplicate: Callable[[
     schema = json.loads((ROOT / "schema" / version / file).read_text(encoding="utf-8"))
     values, rng = Values(schema), random.Random(1)
     for name in sorted(set(schema["$defs"]) & set(module.__all__)):
-        value = module.convert(values.valid(name, rng), getattr(module, name))
+        value = decoded(module, name, (values.valid(name, rng) for _ in range(10)))
         again = duplicate(value)
         assert again == value and type(again) is type(value), name
         assert module.to_builtins(again) == module.to_builtins(value), name
