@@ -155,10 +155,15 @@ def snake(text: str) -> str:
     return f"field_{name}" if name[0].isdigit() else name
 
 
-def pascal(text: str) -> str:
-    """`agent_message_chunk` -> `AgentMessageChunk`; marked with a digest where another text would give the same."""
+def pascal(text: str, is_title: bool = False) -> str:
+    """`agent_message_chunk` -> `AgentMessageChunk`; marked with a digest where another text would give the same.
+
+    What is plain snake_case goes unmarked; of titles PascalCase does too.
+    """
     name = "".join(word[:1].upper() + word[1:] for word in words(text))
-    if _CANONICAL_TAG.fullmatch(text) or (name == text and name[:1].isalpha()):
+    if _CANONICAL_TAG.fullmatch(text) and text == "_".join(words(text)):
+        return name
+    if is_title and name == text and name[:1].isalpha():
         return name
     return f"{name}_{digest(text)}"
 
@@ -192,14 +197,15 @@ def member_names(wires: Iterable[str], reserved: Iterable[str] = ()) -> dict[str
     return {wire: names[wire] for wire in ordered}
 
 
-def variant_name(union: str, path: Iterable[str], taken: Iterable[str]) -> str:
+def variant_name(union: str, path: Iterable[str], taken: Iterable[str], is_titled: bool = False) -> str:
     """The rule for synthesised classes: the union's name, then each tag in PascalCase (`ContentBlockText`).
 
-    Tags in plain snake_case give different names; any other tag adds a digest of itself. A name that a definition
-    has already gets a digest of its origin, so a branch that comes or goes renames no other.
+    Tags in plain snake_case give different names; any other tag adds a digest of itself. A name that is taken already
+    gets a digest of its origin, so a branch that comes or goes renames no other. `is_titled`: the last step is a title.
     """
     steps = list(path)
-    name = union + "".join(map(pascal, steps))
+    titles = [False] * (len(steps) - 1) + [is_titled]
+    name = union + "".join(map(pascal, steps, titles))
     if name in frozenset(taken) or not is_identifier(name):
         name = re.sub(r"[^A-Za-z0-9_]", "", name) + "_" + digest("/".join([union, *steps]), 6)
     return name
@@ -217,7 +223,7 @@ def fallback_name(union: str, taken: Iterable[str]) -> str:
 def camel(member: str) -> str:
     """What msgspec's `rename="camel"` makes of a member name; other wire names are spelt out."""
     first, *rest = member.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+    return first + "".join(part.title() for part in rest)
 
 
 def method_name(wire: str) -> str:

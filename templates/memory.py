@@ -35,18 +35,16 @@ async def connect(
 ) -> AsyncIterator[Any]:
     """Connect a client to an agent; gives the `RemoteAgent` of the version agreed on.
 
-    `agent` and `client` may be lists, one object for each protocol version. `versions` are those that may be asked for, the
-    newest first. `timeout` is the default for calls, in seconds; `observer(direction, frame)` sees the client's frames. The
-    limits are bytes of a message, the other side's unanswered requests, bytes of notifications that wait for their
-    handlers, bytes on the way. Raises NegotiationError when no version is common, ValueError for an agent that promises
-    more than it handles.
+    `agent` and `client` may be lists, one object for each protocol version. `versions` are those that may be asked for,
+    the newest first. `timeout` is the default for calls, in seconds; `observer(direction, frame)` sees the client's
+    frames. The limits are bytes of a message, the other side's unanswered requests, bytes of notifications that wait
+    for their handlers, bytes on the way. Raises NegotiationError when no version is common, ValueError for an agent
+    that promises more than it handles.
     """
     agents, clients = agents_of(agent), with_older(client, versions)
     ours, theirs = MemoryTransport.pair(max_message, max_output)
     async with (
-        served(
-            theirs, agents, strict=strict, observer=None, max_in_flight=max_in_flight, max_queued=max_queued
-        ),
+        served(theirs, agents, strict=strict, observer=None, max_in_flight=max_in_flight, max_queued=max_queued),
         opened(
             ours,
             clients,

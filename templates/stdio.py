@@ -41,10 +41,10 @@ async def connect(
     """Start an agent and connect to it; gives the `RemoteAgent` of the version agreed on.
 
     `env` is added to this process's environment. Each line of the agent's stderr goes to `on_stderr`, else to the log
-    `acp_bindings.stdio`. `versions` are those that may be asked for, the newest first; by default the client's own and the
-    older ones. `timeout` is the default for calls, in seconds. The limits are bytes of a message, the agent's unanswered
-    requests, bytes of notifications that wait for their handlers, bytes that wait to be written. Leaving the context
-    closes the agent's stdin, then terminates and at last kills its process group.
+    `acp_bindings.stdio`. `versions` are those that may be asked for, the newest first; by default the client's own and
+    the older ones. `timeout` is the default for calls, in seconds. The limits are bytes of a message, the agent's
+    unanswered requests, bytes of notifications that wait for their handlers, bytes that wait to be written. Leaving the
+    context closes the agent's stdin, then terminates and at last kills its process group.
 
     Raises ConnectionClosed (with exit code and stderr) when the agent cannot be started or ends early, NegotiationError
     when no version is common.
@@ -80,8 +80,8 @@ async def serve(
 
     `agent` may be a list, one object for each protocol version. While it runs, what anything prints goes to stderr, and
     what anything reads from stdin is empty. `threads` forces reading and writing by threads, which is chosen by itself
-    where the event loop cannot watch the streams. The limits are those of `connect`. Raises ValueError for an agent that
-    promises more than it handles.
+    where the event loop cannot watch the streams. The limits are those of `connect`. Raises ValueError for an agent
+    that promises more than it handles.
     """
     agents = agents_of(agent)
     transport = await OwnStreams.open(max_message, threads, max_output)

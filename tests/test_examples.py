@@ -20,7 +20,7 @@ from acp_bindings import memory, v2
 from acp_bindings.runtime.connection import Context
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-LIMIT = 60.0
+LIMIT = 30.0
 """Seconds after which something hangs."""
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(acp_bindings.__file__).parents[1])}
 ECHO, STREAMING, CLIENT, PROXY = (

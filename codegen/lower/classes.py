@@ -49,6 +49,7 @@ class Allocator:
         self.tagged = Counter(
             leaf.payload for leaves in self.leaves.values() for leaf in leaves if leaf.payload and not leaf.is_default
         )
+        self.taken = frozenset(shapes) | {name for one in curated.entries.values() for name in one.values()}
         self.lowercase = frozenset(name for name in shapes if name == name.lower())
         self.groups: dict[str, Group] = {}
         self.class_of: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -91,8 +92,11 @@ class Allocator:
                 name = self._leaf_name(union, leaf)
                 self.class_of[union, leaf.path] = name
                 self.groups.setdefault(name, Group(name)).leaves.append(leaf)
-            if any(branch.role == "fallback" for branch in self.unions[union].branches):
-                name = self.curated.lookup(union, (FALLBACK,)) or names.fallback_name(union, self.shapes)
+        for union, shape in self.unions.items():
+            if any(branch.role == "fallback" for branch in shape.branches):
+                name = self.curated.lookup(union, (FALLBACK,)) or names.fallback_name(
+                    union, self.taken | set(self.groups)
+                )
                 self.fallback_of[union] = name
                 if names.class_name(name) != name:
                     self.problems.add(f"/$defs/{union}", f"the class name {name!r}", "another name in names.toml")
@@ -114,7 +118,7 @@ class Allocator:
                 return leaf.payload
             if not leaf.is_default and sole:
                 return leaf.payload
-        return names.variant_name(union, leaf.path, self.shapes)
+        return names.variant_name(union, leaf.path, self.taken | set(self.groups), leaf.is_default)
 
     def _is_unchanged(self, leaf: Leaf) -> bool:
         """Whether the leaf has just its payload's fields."""
@@ -162,7 +166,8 @@ class Allocator:
         if not isinstance(option, tuple):
             return option
         title, shape = option
-        name = self.curated.lookup(union, (title,)) or names.variant_name(union, (title,), self.shapes)
+        taken = self.taken | set(self.groups) | set(self.result)
+        name = self.curated.lookup(union, (title,)) or names.variant_name(union, (title,), taken, is_titled=True)
         doc = self.docs.variant(union, (title,)) or shape.doc
         struct = ir.Struct(name, self._named(settled(shape)), definition=False, doc=doc)
         self._put(name, struct)

@@ -136,7 +136,10 @@ def _combination(name: str, view: View, keyword: str, doc: str) -> Shape:
 def _check_distinct(views: list[View], branches: tuple[Branch, ...]) -> None:
     """Report branches that nothing would ever lead to."""
     seen = set()
+    tags = {branch.value for branch in branches if branch.role == "tagged"}
     for view, branch in zip(views, branches, strict=True):
+        if branch.role == "default" and branch.value in tags:
+            view.error(f"a branch titled {branch.value!r} beside the tag of that name", "another title")
         key = (branch.role, branch.value if branch.role == "tagged" else "")
         if key in seen:
             what = f"the tag {branch.value!r}" if branch.role == "tagged" else f"the role of a {branch.role}"

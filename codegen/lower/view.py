@@ -158,7 +158,7 @@ class View:
     def anonymous(self) -> str:
         """Leave this object, described in place, to be read as a definition; returns its name, made of its pointer."""
         owner, *steps = self.way
-        name = variant_name(owner, steps, self.problems.defined)
+        name = variant_name(owner, steps, self.problems.defined, is_titled=True)
         known = self.problems.anonymous.get(name)
         if known is not None and known.raw != self.raw:
             name = f"{name}_{digest(json.dumps(self.raw, sort_keys=True), 6)}"

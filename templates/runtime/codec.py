@@ -26,8 +26,8 @@ OnTolerated = Callable[[str, str], object]
 _encoder = msgspec.json.Encoder()
 _packer = msgspec.msgpack.Encoder()
 _parse = msgspec.json.Decoder().decode
-# By identity, as in `compiled`: the form itself is kept beside its decoder.
-_decoders: dict[int, tuple[Any, Callable[[Any], Any]]] = {}
+# By identity, as in `compiled`, which keeps the forms alive.
+_decoders: dict[int, Callable[[Any], Any]] = {}
 _ARRAYS = (list, tuple, set, frozenset)
 # How a number that is not finite comes out of the encoder.
 _NULL_VALUE = re.compile(rb"[:\[,]null[,}\]]|\Anull\Z")
@@ -49,9 +49,11 @@ def decode(data: bytes | str, type: Any, *, on_tolerated: OnTolerated | None = N
 
         update = v2.decode(line, v2.UpdateSessionNotification)
     """
-    entry = _decoders.get(id(type)) or _add_decoder(type)
+    decoder = _decoders.get(id(type))
+    if decoder is None:
+        decoder = _add_decoder(type)
     try:
-        return entry[1](data)
+        return decoder(data)
     except msgspec.ValidationError:
         pass
     except RecursionError:
@@ -85,7 +87,8 @@ def encode(model: Any) -> bytes:
         data = _encoder.encode(model)
     except Exception as error:
         _fail_encoding(model, error)
-    if b"null" in data and _NULL_VALUE.search(data) and _may_be_infinite(model):
+    # msgspec writes null for them. Searching backwards is what finds a short text soonest.
+    if data.rfind(b"null") >= 0 and _NULL_VALUE.search(data) and _may_be_infinite(model):
         place = _find(to_builtins(model), _is_not_finite)
         if place is not None:
             raise EncodeError(pointer(place[0]), "a number that is not finite has no JSON form")
@@ -100,15 +103,16 @@ def to_builtins(model: Any) -> Any:
         _fail_encoding(model, error)
 
 
-def _add_decoder(form: Any) -> tuple[Any, Callable[[Any], Any]]:
+def _add_decoder(form: Any) -> Callable[[Any], Any]:
     form = kept(form)
-    entry = _decoders.get(id(form))
-    if entry is not None:
-        return entry
+    known = _decoders.get(id(form))
+    if known is not None:
+        return known
     native = form._type if isinstance(form, type) and issubclass(form, IntConstants) else form
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(native, dec_hook=decode_walked)
-    entry = _decoders[id(form)] = (form, decoder.decode)
-    return entry
+    decode_native: Callable[[Any], Any] = decoder.decode
+    _decoders[id(form)] = decode_native
+    return decode_native
 
 
 def _walk(value: Any, form: Any, on_tolerated: OnTolerated | None, refused: bool) -> Any:

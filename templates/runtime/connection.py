@@ -1,8 +1,8 @@
 """One JSON-RPC connection over asyncio: both sides call, both answer.
 
-Reading never waits for a request's handler. Notifications are handled one after the other in the order of the wire, and an
-answer is delivered after the notifications before it, so that a turn's last update is seen before its prompt returns. The one
-exception is an answer to a call made from inside a handler, which would otherwise wait for itself.
+Reading never waits for a request's handler. Notifications are handled one after the other in the order of the wire,
+and an answer is delivered after the notifications before it: a turn's last update is seen before its prompt returns.
+The one exception is an answer to a call made from inside a handler, which would otherwise wait for itself.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import logging
 import math
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import UNSET
 
 from . import jsonrpc
 from .calls import Call, Calls, read_result
-from .codec import decode
 from .context import Context, current, is_stray_cancellation, waits_for_itself
 from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
+from .foreign import decode_any
 from .ordering import MAX_QUEUED, Ordered
 from .routing import Kind, MethodNotFound, Route
 from .serving import MAX_IN_FLIGHT, Serving
@@ -136,27 +136,29 @@ class Connection:
     ) -> Any:
         """Call a method of the other side and wait for its answer, decoded to `result` (`msgspec.Raw`: as it came).
 
-        Cancelling the waiting task, or running out of `timeout` seconds (`math.inf`: no limit), sends `$/cancel_request`.
-        Raises RequestError for an error of the peer, ProtocolError for an answer that does not fit, RequestTimeout and
-        ConnectionClosed. With `holds` nothing is read after the answer until `release` or the next call.
+        Cancelling the waiting task, or running out of `timeout` seconds (`math.inf`: no limit), sends
+        `$/cancel_request`. Raises RequestError for an error of the peer, ProtocolError for an answer that does not fit,
+        RequestTimeout and ConnectionClosed. With `holds` nothing is read after the answer until `release` or the next
+        call.
         """
         body = jsonrpc.body(params)
         if self._lost is not None:
             raise self._lost.again()
-        call = self._calls.add(method, waits_for_itself(self), holds)
         limit = self.timeout if timeout is None else timeout
+        identity = self._calls.next_id()
         try:
-            if call.inside:
-                self._ordered.free(True)
+            full = self.write(jsonrpc.request(identity, method, body))
+        except ConnectionClosed as error:
+            raise await self._why(error) from None
+        # What can be done while the other side reads is done after writing.
+        call = self._begin(identity, method, holds)
+        try:
             if limit is None or limit == math.inf:
-                if self._ask(call, body):
+                if full:
                     await self.transport.drain()
                 answer = await call.future
             else:
-                async with asyncio.timeout(limit):
-                    if self._ask(call, body):
-                        await self.transport.drain()
-                    answer = await call.future
+                answer = await self._within(limit, call, full)
         except TimeoutError:
             self._give_up(call)
             raise RequestTimeout(f"{method} was not answered within {limit} s") from None
@@ -167,15 +169,21 @@ class Connection:
             raise
         finally:
             self._calls.remove(call)
-            if call.inside and not self._calls.inside:
-                self._ordered.free(False)
+            self._ordered.free(self._calls.inside > 0)
         return read_result(answer, method, result)
 
-    def _ask(self, call: Call, body: bytes) -> bool:
-        full = self.write(jsonrpc.request(call.id, call.method, body))
+    def _begin(self, identity: int, method: str, holds: bool) -> Call:
+        call = self._calls.add(identity, method, waits_for_itself(self), holds)
+        self._ordered.free(self._calls.inside > 0)
         if self._paused:
             self.release()
-        return full
+        return call
+
+    async def _within(self, limit: float, call: Call, full: bool) -> jsonrpc.Response:
+        async with asyncio.timeout(limit):
+            if full:
+                await self.transport.drain()
+            return await call.future
 
     def _give_up(self, call: Call) -> None:
         """Tell the other side that nobody waits for this answer any more."""
@@ -289,23 +297,39 @@ class Connection:
         if self._observer is not None:
             self._observe("in", frame)
         message = jsonrpc.read(frame, self.null_ids)
-        if isinstance(message, jsonrpc.Notification):
-            route = self.routes.get(("notification", message.method))
-            if route is not None:
-                self._ordered.put(self._notice, message, route, len(frame))
-            elif message.method == jsonrpc.CANCEL:
-                self._serving.cancel(message)
-            else:
-                log.debug("ignored the notification %s", message.method)
-        elif isinstance(message, jsonrpc.Response):
-            self._answer(message)
-        elif isinstance(message, jsonrpc.Request):
-            reply = self._serving.start(message, self.before or self.find)
+        kind = message.__class__
+        if kind is jsonrpc.Notification:
+            self._take_notification(cast(jsonrpc.Notification, message))
+        elif kind is jsonrpc.Response:
+            self._take_response(cast(jsonrpc.Response, message))
+        elif kind is jsonrpc.Request:
+            reply = self._serving.start(cast(jsonrpc.Request, message), self.before or self.find)
             if reply is not None:
                 self._reply(reply)
         else:
-            log.warning("received a frame that is no message (%s): %.200r", message.reason, message.raw[:200])
-            self._refuse(message)
+            malformed = cast(jsonrpc.Malformed, message)
+            log.warning("received a frame that is no message (%s): %.200r", malformed.reason, malformed.raw[:200])
+            self._refuse(malformed)
+
+    def _take_notification(self, message: jsonrpc.Notification) -> None:
+        route = self.routes.get(("notification", message.method))
+        if route is not None:
+            self._ordered.put(self._notice, message, route, len(message.raw))
+        elif message.method == jsonrpc.CANCEL:
+            self._serving.cancel(message)
+        else:
+            log.debug("ignored the notification %s", message.method)
+
+    def _take_response(self, message: jsonrpc.Response) -> None:
+        call = self._calls.find(message, message.id)
+        if call is None:
+            return
+        if call.holds:
+            self._pause("hold")
+        if call.inside or self._ordered.idle:
+            call.settle(message)
+        else:
+            self._ordered.put(_settle, call, message)
 
     def find(self, message: jsonrpc.Request) -> Route:
         """The code for a request. Raises MethodNotFound."""
@@ -319,28 +343,15 @@ class Connection:
         if message.answers is not UNSET:
             call = self._calls.find(message, message.answers)
             if call is not None:
-                self._deliver(call, ProtocolError(f"the answer to {call.method} cannot be read: {message.reason}"))
+                call.fail(ProtocolError(f"the answer to {call.method} cannot be read: {message.reason}"))
         elif message.reply is not None and not (self.transport.noisy and b'"jsonrpc"' not in message.raw):
             self._reply(message.reply)
-
-    def _answer(self, message: jsonrpc.Response) -> None:
-        call = self._calls.find(message, message.id)
-        if call is not None:
-            if call.holds:
-                self._pause("hold")
-            self._deliver(call, message)
-
-    def _deliver(self, call: Call, answer: jsonrpc.Response | Exception) -> None:
-        if call.inside or self._ordered.idle:
-            call.settle(answer)
-        else:
-            self._ordered.put(_settle, call, answer)
 
     async def _notice(self, message: jsonrpc.Notification, route: Route) -> None:
         context = Context(self, message)
         token = current.set(context)
         try:
-            await route.call(decode(message.params, route.spec.params), context)
+            await route.call(decode_any(message.params, route.spec.params), context)
         except DecodeError as error:
             log.warning("a %s notification does not decode: %s", message.method, error)
         except asyncio.CancelledError:
@@ -354,5 +365,5 @@ class Connection:
             current.reset(token)
 
 
-def _settle(call: Call, answer: jsonrpc.Response | Exception) -> None:
+def _settle(call: Call, answer: jsonrpc.Response) -> None:
     call.settle(answer)

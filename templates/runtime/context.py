@@ -36,7 +36,7 @@ class Context:
     def after_response(self, call: Callable[[], Awaitable[object]]) -> None:
         """Run `call` once the result was written; not at all when an error is the answer.
 
-            context.after_response(lambda: context.remote.session_update(commands))
+        context.after_response(lambda: context.remote.session_update(commands))
         """
         self.after = [*(self.after or ()), call]
 

@@ -1,8 +1,8 @@
 """JSON-RPC 2.0 without I/O: frames in, messages out; messages in, frames out.
 
-A frame is one message's bytes, without line ends. `read` never raises: what is no message comes out as `Malformed`, with the
-answer that it draws, if any. Params and results stay as raw JSON, so that the typed decoder reads the bytes themselves and
-a proxy can pass them on untouched.
+A frame is one message's bytes, without line ends. `read` never raises: what is no message comes out as `Malformed`,
+with the answer that it draws, if any. Params and results stay as raw JSON, so that the typed decoder reads the bytes
+themselves and a proxy can pass them on untouched.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Error(msgspec.Struct, kw_only=True):
 class Malformed(msgspec.Struct, frozen=True, gc=False):
     """A frame that is no message.
 
-    `reply` is the frame to answer with, None where there is none to give; `answers` is the id of the call that the frame
-    was to answer, where that much can be told.
+    `reply` is the frame to answer with, None where there is none to give; `answers` is the id of the call that the
+    frame was to answer, where that much can be told.
     """
 
     reason: str
@@ -107,6 +107,9 @@ class _Loose(msgspec.Struct, gc=False):
     error: msgspec.Raw = _NOTHING
 
 
+METHODS_KEPT = 256
+"""Names of methods whose JSON is kept."""
+_methods: dict[str, bytes] = {}
 _read_envelope = msgspec.json.Decoder(_Envelope).decode
 _read_loose = msgspec.json.Decoder(_Loose).decode
 _read_error = msgspec.json.Decoder(Error).decode
@@ -250,23 +253,32 @@ def oversized(size: int, limit: int, head: bytes, tail: bytes) -> Malformed:
 
 
 def body(value: Any) -> bytes:
-    """Params or a result as JSON, None as the empty object. Raises EncodeError."""
-    if isinstance(value, msgspec.Raw):
-        return bytes(value)
-    return EMPTY if value is None else encode(value)
+    """Params or a result as JSON, None as the empty object; bytes are JSON already. Raises EncodeError."""
+    if value is None:
+        return EMPTY
+    return bytes(value) if value.__class__ is msgspec.Raw or value.__class__ is bytes else encode(value)
 
 
 def _id(identity: Id) -> bytes:
     return b"%d" % identity if type(identity) is int else _write_text(identity)
 
 
-def request(identity: Id, method: str, params: bytes) -> bytes:
+def _method(name: str) -> bytes:
+    known = _methods.get(name)
+    if known is None:
+        known = _write_text(name)
+        if len(_methods) < METHODS_KEPT:
+            _methods[name] = known
+    return known
+
+
+def request(identity: int, method: str, params: bytes) -> bytes:
     """The frame of a call. `params` is JSON, as `body` makes it."""
-    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_id(identity), _write_text(method), params)
+    return b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":%b}' % (identity, _method(method), params)
 
 
 def notification(method: str, params: bytes) -> bytes:
-    return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (_write_text(method), params)
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}' % (_method(method), params)
 
 
 def success(identity: Id, result: bytes) -> bytes:

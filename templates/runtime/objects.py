@@ -154,6 +154,7 @@ class GroupedNode(StructNode):
     def __init__(self, cls: type[Model], hook: Hook, groups: Groups) -> None:
         super().__init__(cls, hook)
         self.groups = groups
+        self.rule = ""
         # Of each group, its members and those that are required.
         self.plans: tuple[tuple[tuple[Step, ...], tuple[Step, ...]], ...] = ()
 
@@ -164,6 +165,7 @@ class GroupedNode(StructNode):
             (tuple(map(steps.__getitem__, names)), tuple(map(steps.__getitem__, required)))
             for _, names, required in self.groups.groups
         )
+        self.rule = self.groups.rule({step[1]: step[0] for step in self.plan})
         grouped = {name for _, names, _ in self.groups.groups for name in names}
         self.plan = tuple(step for step in self.plan if step[1] not in grouped)
 
@@ -175,7 +177,7 @@ class GroupedNode(StructNode):
         """The members of the groups that are there. A group is claimed when all its required keys are."""
         claimed = [plan for plan, required in self.plans if all(step[0] in value for step in required)]
         if not claimed or (self.groups.exclusive and len(claimed) > 1):
-            raise Invalid(path, self.groups.rule())
+            raise Invalid(path, self.rule)
         found: dict[str, Any] = {}
         errors: list[Invalid] = []
         for plan in claimed:
@@ -187,7 +189,7 @@ class GroupedNode(StructNode):
                 if reports is not None:
                     del reports[mark:]
         if len(errors) == len(claimed):
-            raise errors[0] if len(errors) == 1 else Invalid(path, self.groups.rule())
+            raise errors[0] if len(errors) == 1 else Invalid(path, self.rule)
         return found
 
 

@@ -1,7 +1,7 @@
 """How a client opens a connection: `initialize`, and which protocol version it settles on.
 
-A client asks for the newest version that it speaks. The agent answers with that one, or with its own newest below it; the
-client goes on with what was answered, or gives up. One connection speaks one version.
+A client asks for the newest version that it speaks. The agent answers with that one, or with its own newest below it;
+the client goes on with what was answered, or gives up. One connection speaks one version.
 """
 
 from __future__ import annotations

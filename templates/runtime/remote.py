@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .checking import refuse_wrong
@@ -26,14 +26,14 @@ class Remote:
         self.initialized = initialized
         self.strict = strict
 
-    async def _call(self, method: str, request: Any, timeout: float | None) -> Any:
+    def _call(self, method: str, request: Any, timeout: float | None) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
-        return await self.connection.request(method, request, spec.result, timeout=timeout)
+        return self.connection.request(method, request, spec.result, timeout=timeout)
 
-    async def _notify(self, method: str, notification: Any) -> None:
+    def _notify(self, method: str, notification: Any) -> Awaitable[None]:
         refuse_wrong(notification, self._methods[self._side, "notification", method].params, self.strict)
-        await self.connection.notify(method, notification)
+        return self.connection.notify(method, notification)
 
     async def extension_request(
         self, method: str, params: Any = None, result: Any = Any, *, timeout: float | None = None

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import jsonrpc
 from .checking import refuse_wrong
-from .codec import decode, encode
+from .codec import decode
 from .context import Context, current, is_stray_cancellation
-from .errors import AcpError, ConnectionClosed, DecodeError, RequestError
+from .errors import AcpError, ConnectionClosed, DecodeError, EncodeError, RequestError
+from .foreign import decode_any
 from .routing import Route
 
 if TYPE_CHECKING:
@@ -26,11 +27,12 @@ log = logging.getLogger("acp_bindings")
 class Running:
     """A request whose handler runs."""
 
-    __slots__ = ("given_up", "message", "route", "started", "task")
+    __slots__ = ("given_up", "message", "params", "route", "started", "task")
 
-    def __init__(self, message: jsonrpc.Request, route: Route) -> None:
+    def __init__(self, message: jsonrpc.Request, route: Route, params: Any) -> None:
         self.message = message
         self.route = route
+        self.params = params
         self.started = False
         self.given_up = False
         self.task: asyncio.Task[None] | None = None
@@ -59,11 +61,13 @@ class Serving:
             text = f"more than {self._limit} requests at once"
             return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, text)
         try:
-            running = Running(message, choose(message))
+            route = choose(message)
+            running = Running(message, route, decode_any(message.params, route.spec.params))
         except RequestError as error:
             return jsonrpc.failure(message.id, error.code, error.message, error.data)
         except DecodeError as error:
-            return _invalid_params(message, error)
+            data = {"pointer": error.pointer, "reason": error.reason}
+            return jsonrpc.failure(message.id, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
         self._running[key] = running
         task = running.task = asyncio.get_running_loop().create_task(self._run(key, running))
         self._tasks.add(task)
@@ -97,17 +101,21 @@ class Serving:
         message = running.message
         running.started = True
         context = Context(self._connection, message)
+        current.set(context)
+        done = False
         try:
             try:
                 if running.given_up:
                     raise asyncio.CancelledError
-                current.set(context)
-                frame, done = await self._respond(running, context)
+                result = await running.route.call(running.params, context)
+                frame = jsonrpc.success(message.id, self._body(result, running.route.spec.result))
+                done = True
             except asyncio.CancelledError:
                 if self._closing or not (running.given_up or is_stray_cancellation()):
                     raise
-                text = "the request was cancelled"
-                frame, done = jsonrpc.failure(message.id, jsonrpc.REQUEST_CANCELLED, text), False
+                frame = jsonrpc.failure(message.id, jsonrpc.REQUEST_CANCELLED, "the request was cancelled")
+            except Exception as error:
+                frame = _failure(message, error)
             finally:
                 # From here on there is nothing to cancel.
                 del self._running[key]
@@ -122,22 +130,18 @@ class Serving:
             assert running.task is not None
             self._tasks.discard(running.task)
 
-    async def _respond(self, running: Running, context: Context) -> tuple[bytes, bool]:
-        """The frame that answers a request, and whether it is a result."""
-        message, route = running.message, running.route
-        try:
-            params = decode(message.params, route.spec.params)
-        except DecodeError as error:
-            return _invalid_params(message, error), False
-        try:
+    def _body(self, result: Any, form: Any) -> bytes:
+        """A handler's result as JSON. Raises for one that does not fit."""
+        if form is None or form is Any:
+            return jsonrpc.body(result)
+        if result is None:
             try:
-                result = await route.call(params, context)
-            except RequestError as error:
-                return jsonrpc.failure(message.id, error.code, error.message, error.data), False
-            return jsonrpc.success(message.id, _body(result, route, context)), True
-        except Exception:
-            log.exception("the handler of %s failed", message.method)
-            return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, "internal error"), False
+                decode_any(jsonrpc.EMPTY, form)
+            except DecodeError as error:
+                raise HandlerError(f"the handler returned None where a result is needed: {error}") from None
+            return jsonrpc.EMPTY
+        refuse_wrong(result, form, self._connection.strict)
+        return jsonrpc.body(result)
 
     def _write(self, message: jsonrpc.Request, frame: bytes) -> bool:
         try:
@@ -154,29 +158,22 @@ class Serving:
             try:
                 await call()
             except ConnectionClosed as error:
-                log.info("what was to run after the answer to %s found the connection closed: %s", message.method, error)
+                log.info(
+                    "what was to run after the answer to %s found the connection closed: %s", message.method, error
+                )
             except Exception:
                 log.exception("what was to run after the answer to %s failed", message.method)
 
 
-def _invalid_params(message: jsonrpc.Request, error: DecodeError) -> bytes:
-    data = {"pointer": error.pointer, "reason": error.reason}
-    return jsonrpc.failure(message.id, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
-
-
-def _body(result: Any, route: Route, context: Context) -> bytes:
-    """A handler's result as JSON. Raises for one that does not fit."""
-    form = route.spec.result
-    if form is None or form is Any:
-        return jsonrpc.body(result)
-    if result is None:
+def _failure(message: jsonrpc.Request, error: Exception) -> bytes:
+    """The answer for what a handler raised: of what it did not mean to raise, nothing is told."""
+    if isinstance(error, RequestError):
         try:
-            decode(jsonrpc.EMPTY, form)
-        except DecodeError as error:
-            raise HandlerError(f"the handler returned None where a result is needed: {error}") from None
-        return jsonrpc.EMPTY
-    refuse_wrong(result, form, context.connection.strict)
-    return result if isinstance(result, bytes) else encode(result)
+            return jsonrpc.failure(message.id, error.code, error.message, error.data)
+        except EncodeError as problem:
+            error = problem
+    log.error("the handler of %s failed", message.method, exc_info=error)
+    return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, "internal error")
 
 
 class HandlerError(AcpError):

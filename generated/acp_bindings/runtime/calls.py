@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from . import jsonrpc
-from .codec import decode
 from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestError
+from .foreign import decode_any
 
 GIVEN_UP = 1024
 """Calls that were given up and whose late answers are dropped without a word."""
@@ -26,26 +26,24 @@ class Call:
 
     __slots__ = ("answered", "future", "holds", "id", "inside", "method")
 
-    def __init__(
-        self, identity: int, method: str, inside: bool, holds: bool, future: asyncio.Future[jsonrpc.Response]
-    ) -> None:
+    def __init__(self, identity: int, method: str, inside: bool, holds: bool, future: asyncio.Future[Any]) -> None:
         self.id = identity
         self.method = method
         self.inside = inside
         self.holds = holds
         # Its answer has come, but may have to wait for its turn.
         self.answered = False
-        self.future = future
+        self.future: asyncio.Future[jsonrpc.Response] = future
 
-    def settle(self, answer: jsonrpc.Response | Exception) -> None:
-        if self.future.done():
-            return
-        if isinstance(answer, Exception):
-            self.future.set_exception(answer)
-            # It may have been given up in the meantime.
-            self.future.exception()
-        else:
+    def settle(self, answer: jsonrpc.Response) -> None:
+        if not self.future.done():
             self.future.set_result(answer)
+
+    def fail(self, error: Exception) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+            # Nobody may be waiting any more.
+            self.future.exception()
 
 
 class Calls:
@@ -57,16 +55,21 @@ class Calls:
         self._last = 0
         self.inside = 0
 
-    def add(self, method: str, inside: bool, holds: bool) -> Call:
+    def next_id(self) -> int:
         self._last += 1
-        future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
-        call = self._waiting[self._last] = Call(self._last, method, inside, holds, future)
-        self.inside += inside
+        return self._last
+
+    def add(self, identity: int, method: str, inside: bool, holds: bool) -> Call:
+        future = asyncio.get_running_loop().create_future()
+        call = self._waiting[identity] = Call(identity, method, inside, holds, future)
+        if inside:
+            self.inside += 1
         return call
 
     def remove(self, call: Call) -> None:
         """The caller waits no longer."""
-        self.inside -= call.inside
+        if call.inside:
+            self.inside -= 1
         self._waiting.pop(call.id, None)
 
     def give_up(self, call: Call) -> None:
@@ -86,11 +89,11 @@ class Calls:
         return None
 
     def fail(self, error: ConnectionClosed, *, inside: bool = False, answered: bool = False) -> None:
-        """Nothing more will come: fail those without an answer, of `inside` ones only, or all that wait (`answered`)."""
+        """Nothing more will come: fail those without an answer, only `inside` ones, or all that wait (`answered`)."""
         for call in list(self._waiting.values()):
             if (answered or not call.answered) and (call.inside or not inside):
                 # An error of its own for each caller, since a traceback is added to it.
-                call.settle(error.again())
+                call.fail(error.again())
 
 
 def read_result(message: jsonrpc.Response, method: str, result: Any) -> Any:
@@ -104,6 +107,6 @@ def read_result(message: jsonrpc.Response, method: str, result: Any) -> Any:
     if result is msgspec.Raw:
         return message.result
     try:
-        return decode(message.result if result is Any else jsonrpc.null_as_empty(message.result), result)
+        return decode_any(message.result if result is Any else jsonrpc.null_as_empty(message.result), result)
     except DecodeError as error:
         raise ProtocolError(f"the answer to {method} does not decode: {error}") from error

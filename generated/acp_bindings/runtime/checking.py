@@ -1,8 +1,8 @@
 """What is wrong with a model before it is sent.
 
-Constructors do not validate, and type checkers are not always asked. `check` tells all; `refuse_wrong` is what every call
-goes through: a class that lacks its union's tag, and an enum value or tag that was made up, are refused always. That check
-is compiled per type, since it runs for every message, and skips what cannot be wrong.
+Constructors do not validate, and type checkers are not always asked. `check` tells all; `refuse_wrong` is what every
+call goes through: a class that lacks its union's tag, and an enum value or tag that was made up, are refused always.
+That check is compiled per type, since it runs for every message, and skips what cannot be wrong.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import msgspec
 from .codec import to_builtins
 from .compiled import node_of
 from .errors import EncodeError
+from .foreign import node_or_none
 from .models import Model, is_extension
 from .objects import RecordNode, StructNode, TaggedNode, UntaggedNode
 from .walk import (
@@ -35,7 +36,7 @@ from .walk import (
 Check = Callable[[Any, Path], "Iterator[tuple[Path, str]] | tuple[()]"]
 _checks: dict[int, tuple[Node, Check | None]] = {}
 # By the identity of a form, which is kept beside: what every call looks up.
-_forms: dict[int, tuple[Any, Node, Check | None]] = {}
+_forms: dict[int, tuple[Any, Node | None, Check | None]] = {}
 _running: set[int] = set()
 _FINE: tuple[()] = ()
 
@@ -43,8 +44,8 @@ _FINE: tuple[()] = ()
 def check(model: Any, type: Any = None) -> list[tuple[str, str]]:
     """Everything that is wrong with a model, as JSON Pointers and reasons; an empty list when nothing is.
 
-    `type` is the class or union alias that it is to be, by default its own class. Values that a receiver would drop by a
-    tolerance rule are wrong here.
+    `type` is the class or union alias that it is to be, by default its own class. Values that a receiver would drop by
+    a tolerance rule are wrong here.
     """
     node = node_of(model.__class__ if type is None else type)
     found = [(pointer(path), str(reason)) for path, reason in _made_up(node, model)]
@@ -66,8 +67,11 @@ def refuse_wrong(model: Any, form: Any, strict: bool) -> None:
         return
     entry = _forms.get(id(form))
     if entry is None:
-        node = node_of(form)
-        entry = _forms[id(form)] = (form, node, _check_of(node))
+        node = node_or_none(form)
+        entry = _forms[id(form)] = (form, node, None if node is None else _check_of(node))
+    if entry[1] is None:
+        # A type of the user's own, for msgspec alone.
+        return
     look = entry[2]
     if look is None or model is None:
         found = _made_up(entry[1], model)

@@ -31,7 +31,8 @@ MetaField: TypeAlias = Annotated[dict[str, Any] | UnsetType | None, DefaultOnErr
 """`_meta`: custom data by namespaced key. Absent, null and present are three states."""
 
 
-class Model(msgspec.Struct, kw_only=True, omit_defaults=True, repr_omit_defaults=True, rename="camel"):
+# Messages are trees, so the garbage collector need not look for cycles through them: a tenth of the time of decoding.
+class Model(msgspec.Struct, kw_only=True, omit_defaults=True, repr_omit_defaults=True, rename="camel", gc=False):
     """Base of all generated models: keyword-only, snake_case members, camelCase on the wire.
 
     Absent optional members are `UNSET`; optional lists and maps read as empty and are not written while empty.
@@ -86,9 +87,11 @@ class Groups:
                 if name not in kept and _is_set(model, name):
                     setattr(model, name, UNSET)
 
-    def rule(self) -> str:
-        """What is expected, for people."""
-        titles = " or ".join(f"{title} ({', '.join(required)})" for title, _, required in self.groups)
+    def rule(self, wire: Mapping[str, str] = {}) -> str:
+        """What is expected, for people; `wire` has names to show for the members' own."""
+        titles = " or ".join(
+            f"{title} ({', '.join(wire.get(name, name) for name in required)})" for title, _, required in self.groups
+        )
         return f"expected {'exactly' if self.exclusive else 'at least'} one of {titles}"
 
 

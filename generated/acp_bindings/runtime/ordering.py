@@ -44,9 +44,10 @@ class Ordered:
             self._wake.set_result(None)
 
     def free(self, free: bool) -> None:
-        """Whether the limit is off: while a handler waits for an answer, reading has to go on, however much is queued."""
-        self._free = free
-        self._balance()
+        """Whether the limit is off: while a handler waits for an answer, reading has to go on."""
+        if free != self._free:
+            self._free = free
+            self._balance()
 
     def _balance(self) -> None:
         full = self._size > self._limit and not self._free

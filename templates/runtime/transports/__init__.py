@@ -44,8 +44,9 @@ class Transport(Protocol):
         ...
 
     def write(self, frame: bytes) -> bool:
-        """Write a frame, or keep it until there is room; whether `drain` is due. Raises ConnectionClosed, and ValueError
-        over the limit.
+        """Write a frame, or keep it until there is room; whether `drain` is due.
+
+        Raises ConnectionClosed, and ValueError over the limit.
         """
         ...
 

@@ -28,9 +28,7 @@ class MemoryTransport:
         self._told = False
 
     @classmethod
-    def pair(
-        cls, limit: int = MAX_MESSAGE, max_output: int = MAX_OUTPUT
-    ) -> tuple[MemoryTransport, MemoryTransport]:
+    def pair(cls, limit: int = MAX_MESSAGE, max_output: int = MAX_OUTPUT) -> tuple[MemoryTransport, MemoryTransport]:
         """Two ends: what one writes, the other receives."""
         first, second = cls(limit, max_output), cls(limit, max_output)
         first._other, second._other = second, first

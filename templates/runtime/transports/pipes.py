@@ -33,6 +33,7 @@ class LineReader:
 
     def __init__(self, limit: int, only_objects: bool) -> None:
         self._splitter = LineSplitter(limit)
+        self._feed = self._splitter.feed
         self._only_objects = only_objects
         self._receiver: Receiver | None = None
         self._early: list[bytes | Oversized] = []
@@ -48,7 +49,7 @@ class LineReader:
         self._deaf = True
 
     def feed(self, data: bytes) -> None:
-        lines = self._splitter.feed(data)
+        lines = self._feed(data)
         if lines:
             self._hand_over(lines)
 
@@ -62,8 +63,8 @@ class LineReader:
         if self._receiver is None:
             self._early += lines
             return
-        if self._only_objects:
-            lines = [line for line in lines if line.__class__ is bytes and line[0] == _OBJECT or self._is_frame(line)]
+        if self._only_objects and not (len(lines) == 1 and _is_object(lines[0])):
+            lines = [line for line in lines if _is_object(line) or self._is_frame(line)]
         self._receiver.received(lines)
 
     def _is_frame(self, line: bytes | Oversized) -> bool:
@@ -74,8 +75,12 @@ class LineReader:
         return False
 
 
+def _is_object(line: bytes | Oversized) -> bool:
+    return isinstance(line, bytes) and line[0] == _OBJECT
+
+
 class LineWriter:
-    """Frames out as lines. A frame goes out at once; those that follow soon go out together at the end of the loop's turn."""
+    """Frames out as lines. A frame goes out at once; those that follow soon go out together in the loop's next turn."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit

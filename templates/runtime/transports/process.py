@@ -112,7 +112,9 @@ class Child(asyncio.SubprocessProtocol):
         self._writer.unblock()
 
 
-async def start_process(child: Child, reader: LineReader, writer: LineWriter, *command: str, **options: Any) -> tuple[Any, Any]:
+async def start_process(
+    child: Child, reader: LineReader, writer: LineWriter, *command: str, **options: Any
+) -> tuple[Any, Any]:
     """Start a process; gives the transports of its stdin and its stdout.
 
     The pipes are our own where that can be: those of asyncio's subprocesses take a turn of the loop more for each read.
@@ -148,6 +150,7 @@ class ProcessTransport:
         self.limit = limit
         self._reader = LineReader(limit, only_objects=True)
         self._writer = LineWriter(limit)
+        self.write = self._writer.write
         self._stderr = Stderr(on_stderr)
         self.process = Child(self._reader, self._writer, self._stderr)
         self._output: Any = None
@@ -185,9 +188,6 @@ class ProcessTransport:
     def start(self, receiver: Receiver) -> None:
         self._watching = asyncio.get_running_loop().create_task(self._watch(receiver))
         self._reader.start(receiver)
-
-    def write(self, frame: bytes) -> bool:
-        return self._writer.write(frame)
 
     async def drain(self) -> None:
         await self._writer.drain()

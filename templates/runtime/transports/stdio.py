@@ -174,6 +174,7 @@ class OwnStreams:
         self.limit = limit
         self.reader = LineReader(limit, only_objects=False)
         self.writer = LineWriter(limit)
+        self.write = self.writer.write
         self.written = asyncio.Event()
         self._max_output = max_output
         self._streams = TakenStreams()
@@ -228,9 +229,6 @@ class OwnStreams:
         self._over = True
         if self._receiver is not None and not self._closed:
             self._receiver.ended(ConnectionClosed("the client closed its end"))
-
-    def write(self, frame: bytes) -> bool:
-        return self.writer.write(frame)
 
     async def drain(self) -> None:
         await self.writer.drain()

@@ -276,13 +276,15 @@ def test_structurally_equal_branches_keep_their_own_tags() -> None:
 
 def test_a_branch_in_the_middle_renames_nothing() -> None:
     """Not even where the newcomer's tag spells like a neighbour's, or like a definition."""
-    for newcomer in ("middle", "Second", "sec-ond", "second_"):
+    for newcomer in ("middle", "Second", "sec-ond", "second_", "SECOND"):
         before = ROWS.add({**twins(CLOSED_TAGS), "TwinMiddle": obj({"w": INTEGER})})
         after = ROWS.add({**twins(("first", newcomer, "second", "third")), "TwinMiddle": obj({"w": INTEGER})})
         for tag in CLOSED_TAGS:
             wire = {"t": tag, "v": "x"}
             names = [type(row.decode("Twin", wire)).__name__ for row in (before, after)]
             assert names[0] == names[1]
+            # The tag is not a member of it all of a sudden.
+            assert getattr(after.module, names[1])(v="x") == after.decode("Twin", wire)
         assert after.encoded("Twin", {"t": newcomer, "v": "x"}) == {"t": newcomer, "v": "x"}
         assert after.encoded("TwinMiddle", {"w": 1}) == {"w": 1}
 

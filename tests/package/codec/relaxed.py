@@ -8,7 +8,11 @@ caller: `has_whole_float`.
 from __future__ import annotations
 
 import copy
+import json
+from collections.abc import Callable
 from typing import Any, TypeAlias
+
+from tests.support.values import validator
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -32,6 +36,21 @@ def relaxed(schema: Schema) -> Schema:
 def untouched(schema: Schema) -> Schema:
     """The document without the values that a union reads as an earlier alternative than the one that fits."""
     return _Rewriter(copy.deepcopy(schema), tolerant=False).run()
+
+
+class Judges:
+    """Whether a value is valid for one property of a schema document."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.definitions = schema["$defs"]
+        self.known: dict[str, Callable[[object], bool]] = {}
+
+    def __call__(self, definition: str, wire: str, value: object) -> bool:
+        part = self.definitions[definition]["properties"][wire]
+        key = json.dumps(part)
+        if key not in self.known:
+            self.known[key] = validator({"$defs": {**self.definitions, "_": part}}, "_")
+        return self.known[key](value)
 
 
 class _Rewriter:

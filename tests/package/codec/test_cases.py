@@ -26,7 +26,7 @@ READERS: dict[str, Reader] = {
 
 def load(name: str) -> list[Case]:
     """The cases of a file in tests/data."""
-    lines = (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "tests" / "data" / name).read_text(encoding="utf-8").split("\n")
     return [json.loads(line) for line in lines if line]
 
 

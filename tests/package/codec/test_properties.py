@@ -77,6 +77,11 @@ class Outcome:
         except profile.module.DecodeError as error:
             self.error = error
 
+    @property
+    def pointers(self) -> list[str]:
+        """Where the outcome says that something is wrong."""
+        return [pointer for pointer, _ in self.reports] + ([self.error.pointer] if self.error else [])
+
     def same_as(self, other: Outcome) -> bool:
         errors = [error and (error.pointer, error.reason) for error in (self.error, other.error)]
         return same(self.found, other.found) and errors[0] == errors[1] and self.reports == other.reports
