@@ -27,8 +27,11 @@ def node_or_none(form: Any) -> Node | None:
 
 def decode_any(data: RawJson, form: Any) -> Any:
     """`decode`, for whatever msgspec can decode to as well: structs, dataclasses, typed dicts. Raises DecodeError."""
-    if form is Any or node_or_none(form) is not None:
+    try:
         return decode(data, form)
+    except TypeError:
+        # A type that is none of ours, and a value that does not fit.
+        pass
     try:
         return msgspec.json.decode(data, type=form)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -290,6 +290,8 @@ class UntaggedNode(Node):
     def __init__(self, options: tuple[Node, ...]) -> None:
         self.options = options
         self.told: tuple[tuple[Node, frozenset[str]], ...] = ()
+        # Required keys that only one option has, for as many options from the first on as have one.
+        self.marks: tuple[tuple[str, Callable[[Any, Path, Reports], Any]], ...] = ()
         self.kinds = frozenset().union(*(option.kinds for option in options))
         self.recursive = False
 
@@ -297,8 +299,19 @@ class UntaggedNode(Node):
         """Learn what tells the options apart, once all nodes are complete."""
         self.told = tuple((option, required(option)) for option in self.options)
         self.recursive = recursive
+        marks = []
+        for option, keys in self.told:
+            others = frozenset().union(*(other for one, other in self.told if one is not option))
+            if not keys - others:
+                break
+            marks.append((min(keys - others), option.walk))
+        self.marks = tuple(marks) if "array" not in self.kinds else ()
 
     def walk(self, value: Any, path: Path, reports: Reports) -> Any:
+        if reports is None and type(value) is dict:
+            for key, walk in self.marks:
+                if key in value:
+                    return walk(value, path, None)
         candidates = self._candidates(value)
         if not candidates:
             raise expected(path, " or ".join(sorted(self.kinds)) or "no value", value)

@@ -52,6 +52,9 @@ def kept(form: Any) -> Any:
 
 def decode_walked(form: Any, value: Any) -> Any:
     """msgspec's `dec_hook`: strictly decode a value whose type C cannot decide. Raises ValueError."""
+    entry = _nodes.get(id(form))
+    if entry is not None:
+        return entry[1].walk(value, None, None)
     if isinstance(form, Walked) or (isinstance(form, type) and issubclass(form, Record)):
         return node_of(form).walk(value, None, None)
     raise NotImplementedError(f"cannot decode {form!r}")
