@@ -47,9 +47,6 @@ def _scalars(node: Any, pointer: str) -> Iterator[tuple[str, Any]]:
 
 def check_definitions(definitions: Mapping[str, ir.Definition], problems: Problems) -> None:
     """Report defaults that do not fit their property, aliases made of themselves, and constants of one name."""
-    for pointer, value, kind in problems.defaults:
-        if not fits(value, kind, definitions):
-            problems.add(pointer, f"the default {value!r}", "a value of the property's own type")
     originals = {new: old for old, new in problems.renamed.items()}
     known: dict[str, str] = dict.fromkeys(definitions, "a definition")
     for name, definition in definitions.items():
@@ -64,6 +61,11 @@ def check_definitions(definitions: Mapping[str, ir.Definition], problems: Proble
             constant = f"KNOWN_{constant_name(name)}"
             if definition.kind == "string" and known.setdefault(constant, name) != name:
                 problems.add(pointer, f"{constant}, which is {known[constant]} already", "another name")
+    if problems.found:
+        return  # a default of an alias of itself has no end
+    for pointer, value, kind in problems.defaults:
+        if not fits(value, kind, definitions):
+            problems.add(pointer, f"the default {value!r}", "a value of the property's own type")
 
 
 def _cycle(start: str, definitions: Mapping[str, ir.Definition]) -> list[str]:

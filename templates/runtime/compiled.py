@@ -57,7 +57,7 @@ def decode_walked(form: Any, value: Any) -> Any:
         return entry[1].walk(value, None, None)
     if isinstance(form, Walked) or (isinstance(form, type) and issubclass(form, Record)):
         return node_of(form).walk(value, None, None)
-    raise NotImplementedError(f"cannot decode {form!r}")
+    raise TypeError(f"{form!r} is not a type that messages are decoded to")
 
 
 def read_record(record: Record) -> Any:

@@ -1,7 +1,7 @@
 """What generated classes are made of: the base of all models, the dict-based kinds, and the marks on their fields.
 
-A field's annotation says all that decoding needs: its type, its bounds (`msgspec.Meta`), and its tolerance, as one of the
-marks below in an `Annotated`. The C decoder ignores the marks; `walk` goes by them.
+A field's annotation says all that decoding needs: its type, its bounds (`msgspec.Meta`), and its tolerance, as one of
+the marks below in an `Annotated`. The C decoder ignores the marks; `walk` goes by them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Model(msgspec.Struct, kw_only=True, omit_defaults=True, repr_omit_defaults
 
 
 def is_extension(value: str) -> bool:
-    """Whether a tag or enum value is an implementation's own (leading underscore) rather than a future ACP version's."""
+    """Whether a tag or enum value is an implementation's own (leading underscore), not one of a future ACP version."""
     return value.startswith("_")
 
 
@@ -193,7 +193,7 @@ class UnknownVariant(Record):
         tag = self.get(self._tag)
         if not isinstance(tag, str) or not is_extension(tag):
             raise ValueError(
-                f"{type(self).__name__}: {self._tag} is {tag!r}, but only a string with a leading underscore may be invented"
+                f"{type(self).__name__}: {self._tag} is {tag!r}, but only a leading underscore makes a tag of one's own"
             )
 
     @property

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from . import jsonrpc
+from .checking import refuse_wrong
 from .codec import convert, to_builtins
 from .connection import MAX_IN_FLIGHT, MAX_QUEUED, Connection, Context, Observer
 from .errors import DecodeError, NegotiationError, ProtocolError, RequestError, RequestTimeout
@@ -97,6 +98,8 @@ async def opened(
 async def _ask(connection: Connection, clients: Sequence[Handler]) -> tuple[Any, Handler]:
     """Ask for the newest version, and for an older one where that is what the other side turns out to speak."""
     newest = clients[0]
+    for client in clients:
+        refuse_wrong(hello(client), client._opening.request, connection.strict)
     try:
         raw = await connection.request(INITIALIZE, hello(newest), Any, holds=True)
     except RequestError as error:

@@ -19,8 +19,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 class MethodSpec(NamedTuple):
     """One wire method, as the side that receives it sees it.
 
-    `params` and `result` are classes or union aliases; `result` is None for a notification. `needs` are the capabilities
-    that must have been advertised before it may be called. `unhandled` is the error code of a request without a handler.
+    `params` and `result` are classes or union aliases; `result` is None for a notification. `needs` are the
+    capabilities that must have been advertised before it may be called. `unhandled` is the error code of a request
+    without a handler.
     """
 
     side: Side
@@ -85,8 +86,8 @@ def extension(name: str, *, params: Any = Any, result: Any = Any, notification: 
 def advertise(capabilities: Any, namespace: str, value: Any) -> Any:
     """Advertise an extension: put `value` under the `_meta` of a capabilities object, at the root or nested.
 
-    Returns the object, so that it can be passed on. Raises ValueError for a namespace without a dot or slash, which would
-    not be one's own.
+    Returns the object, so that it can be passed on. Raises ValueError for a namespace without a dot or slash, which
+    would not be one's own.
 
         advertise(v2.AgentCapabilities(), "acme.dev", {"index": True})
     """

@@ -28,8 +28,8 @@ class Log(list[tuple[Path, str]]):
     tried: dict[tuple[int, int], Any] | None = None
 
 
-class Invalid(ValueError):  # noqa: N818 - never seen outside: it becomes a DecodeError
-    """A value that does not fit, at `path`."""
+class Invalid(ValueError):
+    """A value that does not fit, at `path`. Never seen outside: it becomes a DecodeError."""
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path = path

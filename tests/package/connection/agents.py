@@ -42,7 +42,15 @@ def permission() -> v2.RequestPermissionRequest:
     )
 
 
-class ScriptedAgent(v2.Agent):
+class Last(Handler):
+    """Answers the request by which a bare end knows that all before it has been answered."""
+
+    @extension("_test/last")
+    async def last(self, request: Any, context: Context) -> dict[str, Any]:
+        return {}
+
+
+class ScriptedAgent(Last, v2.Agent):
     """Does what it is asked to: the working folder of session/new and the text of a prompt name it."""
 
     info = v2.Implementation(name="scripted", version="1")
@@ -149,7 +157,7 @@ class ScriptedAgent(v2.Agent):
         await context.remote.extension_notification("_test/flooded", {})
 
 
-class OlderAgent(v1.Agent):
+class OlderAgent(Last, v1.Agent):
     """Speaks version 1."""
 
     info = v1.Implementation(name="older", version="1")

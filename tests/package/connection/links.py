@@ -52,7 +52,7 @@ class Wire:
     async def replies(self, *frames: Any) -> list[Any]:
         """What comes back for these frames, up to the answer to a last request that is sure to get one."""
         self._next += 1
-        await self.send(*frames, {"jsonrpc": "2.0", "id": self._next, "method": "_no/such"})
+        await self.send(*frames, {"jsonrpc": "2.0", "id": self._next, "method": "_test/last"})
         found = []
         while (message := await self.receive()) is not None and message.get("id") != self._next:
             found.append(message)
