@@ -222,7 +222,7 @@ def read_branch(view: View, tag: str) -> Branch:
     kind = own_view.take("type")
     value = own_view.take("const")
     own_view.done()
-    if isinstance(value, str):
+    if isinstance(value, str) and kind in (None, "string"):
         return Branch("tagged", value, _branch_object(view, tag, doc, value), payload)
     if kind == "null":
         label = title or "none"

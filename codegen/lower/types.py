@@ -11,6 +11,7 @@ from codegen.lower.view import INTEGER_FORMATS, View
 NULL = ir.Scalar("null")
 # JSON kinds that the decoder can tell apart without looking inside.
 _KINDS = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
+_KIND_OF = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
 
 
 def lower_type(view: View, *also: str) -> ir.Type:
@@ -82,7 +83,11 @@ def _bounds(view: View, low: int | None, high: int | None) -> tuple[int | float 
 
 def _constants(view: View) -> ir.Type:
     values = [view.take("const")] if "const" in view else list(view.take("enum"))
-    view.take("type")
+    kinds = view.take("type")
+    allowed = {kinds} if isinstance(kinds, str) else set(kinds or _KIND_OF.values())
+    allowed |= {"integer"} if "number" in allowed else set()
+    if not values or any(_KIND_OF.get(type(value), kinds) not in allowed for value in values if value.__hash__):
+        view.error(f"the constants {values!r} of type {kinds!r}", "constants of the type that stands beside them")
     nullable = None in values
     known = tuple(value for value in values if isinstance(value, str | bool | int))
     alike = len(set(map(type, known))) <= 1 and all(abs(value) < 2**63 for value in known if isinstance(value, int))
