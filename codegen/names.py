@@ -15,77 +15,17 @@ from hashlib import blake2b
 # What the generated modules themselves use by name, or export beside the models: a definition of that name gets a
 # trailing underscore.
 RESERVED_CLASSES = frozenset(
-    [
-        "Any",
-        "Annotated",
-        "ClassVar",
-        "Literal",
-        "TypeAlias",
-        "Union",
-        "TYPE_CHECKING",
-        "UNSET",
-        "UnsetType",
-        "Model",
-        "Record",
-        "OpenRecord",
-        "UnknownVariant",
-        "DefaultOnError",
-        "DefaultOnNull",
-        "SkipInvalidItems",
-        "MetaField",
-        "Groups",
-        "Meta",
-        "DecodeError",
-        "EncodeError",
-        "METHODS",
-        "MethodSpec",
-        "PROTOCOL_VERSION",
-        "SCHEMA",
-        "SchemaInfo",
-        "Agent",
-        "Client",
-        "Proxy",
-        "RemoteAgent",
-        "RemoteClient",
-        "RemoteProxy",
-        "decode",
-        "convert",
-        "encode",
-        "to_builtins",
-        "is_extension",
-        "tagged_union",
-        "untagged_union",
-        "constant",
-        "default",
-        "stable",
-        "unstable",
-        "models",
-        "AcpError",
-        "AttributeError",
-        "ConnectionClosed",
-        "Context",
-        "Final",
-        "Handler",
-        "IntConstants",
-        "MethodNotFound",
-        "NegotiationError",
-        "Opening",
-        "ProtocolError",
-        "Remote",
-        "RequestError",
-        "RequestTimeout",
-        "TaggedUnion",
-        "advertise",
-        "annotations",
-        "builtins",
-        "check",
-        "extension",
-        "importlib",
-        "method_table",
-        "schema_default",
-        "stands_for",
-        "stub",
-    ]
+    """
+    Any Annotated ClassVar Final Literal TypeAlias Union TYPE_CHECKING UNSET UnsetType
+    Model Record OpenRecord UnknownVariant IntConstants MetaField Groups Meta
+    DefaultOnError DefaultOnNull SkipInvalidItems
+    TaggedUnion UntaggedUnion tagged_union untagged_union stands_for constant schema_default
+    METHODS MethodSpec MethodNotFound PROTOCOL_VERSION SCHEMA SchemaInfo Context Handler Opening Remote
+    Agent Client Proxy RemoteAgent RemoteClient RemoteProxy
+    AcpError AttributeError ConnectionClosed DecodeError EncodeError NegotiationError ProtocolError RequestError RequestTimeout
+    advertise annotations builtins check convert decode encode extension importlib is_extension method_table models methods
+    stable stub to_builtins unstable
+    """.split()
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 
 # Builtins that annotations use: in a class with a member of that name they are written `builtins.list`.

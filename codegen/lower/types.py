@@ -86,7 +86,7 @@ def _constants(view: View) -> ir.Type:
     kinds = view.take("type")
     allowed = {kinds} if isinstance(kinds, str) else set(kinds or _KIND_OF.values())
     allowed |= {"integer"} if "number" in allowed else set()
-    if not values or any(_KIND_OF.get(type(value), kinds) not in allowed for value in values if value.__hash__):
+    if not values or any(_KIND_OF.get(type(value), "number") not in {*allowed, "number"} for value in values):
         view.error(f"the constants {values!r} of type {kinds!r}", "constants of the type that stands beside them")
     nullable = None in values
     known = tuple(value for value in values if isinstance(value, str | bool | int))

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from .codec import to_builtins
+from .codec import encode, to_builtins
 from .compiled import node_of
 from .errors import EncodeError
 from .foreign import node_or_none
@@ -50,6 +50,7 @@ def check(model: Any, type: Any = None) -> list[tuple[str, str]]:
     node = node_of(model.__class__ if type is None else type)
     found = [(pointer(path), str(reason)) for path, reason in _made_up(node, model)]
     try:
+        encode(model)
         value = to_builtins(model)
     except EncodeError as error:
         return [*found, (error.pointer, error.reason)]

@@ -7,6 +7,8 @@ know."""
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import UNSET, UnsetType
+
 from ..runtime.checking import check
 from ..runtime.codec import convert, decode, encode, to_builtins
 from ..runtime.errors import (
@@ -26,6 +28,7 @@ from .methods import *
 from .models import *
 
 if TYPE_CHECKING:
+    from ..runtime.context import Context as Context
     from . import unstable as unstable
 
 PROTOCOL_VERSION: Final = 2
@@ -269,6 +272,7 @@ __all__ = [
     "ToolCallStatus",
     "ToolCallUpdate",
     "ToolKind",
+    "UNSET",
     "UnknownAuthMethod",
     "UnknownAvailableCommand",
     "UnknownAvailableCommandInput",
@@ -291,6 +295,7 @@ __all__ = [
     "UnknownToolCallContent",
     "UnknownVariant",
     "UnrecognizedStateUpdate",
+    "UnsetType",
     "UnsupportedProtocolVersionErrorData",
     "UpdateSessionNotification",
     "UsageUpdate",
@@ -308,7 +313,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Other channels are imported when they are first asked for: most programs need one.
+    # Imported when first asked for: what needs asyncio, and other channels, of which most programs need one.
+    if name == "Context":
+        return importlib.import_module("..runtime.context", __name__).Context
     if name in ("unstable",):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,8 @@ import msgspec
 
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r"
+SLACK = 64
+"""Bytes over the limit that a line may have while it is not known whether they are blanks."""
 KEPT = 4096
 """Bytes that are kept of either end of a line beyond the limit."""
 
@@ -56,8 +58,8 @@ class LineSplitter:
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
         self._begun += piece
-        # The line end may be \r\n, of which the first byte does not count.
-        if self._size > self.limit + 1:
+        # A \r and blanks at the end do not count.
+        if self._size > self.limit + SLACK:
             if self._head is None:
                 self._head = bytes(self._begun[:KEPT])
             del self._begun[: -2 * KEPT]

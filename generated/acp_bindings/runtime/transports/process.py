@@ -23,6 +23,8 @@ GRACE = 2.0
 """Seconds that a process has to end after its stdin was closed, and again after it was asked to terminate."""
 LAST_WORDS = 1.0
 """Seconds that are waited for the exit code and the rest of the output, once the process or its output has ended."""
+HEIRS = 0.5
+"""Seconds that the rest of a process group has to end once its leader has."""
 POLL = 0.02
 """Seconds between looks at whether a process group is empty."""
 
@@ -256,7 +258,7 @@ class ProcessTransport:
         if os.name != "posix" or not self._signal(signal.SIGTERM):
             return
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GRACE):
+            async with asyncio.timeout(HEIRS):
                 while self._signal(0):
                     await asyncio.sleep(POLL)
 

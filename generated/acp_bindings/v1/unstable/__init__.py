@@ -4,7 +4,10 @@
 Models decode with `decode` and `convert`, encode with `encode`; unions have an `UnknownX` for what this version does not
 know. What is the same in the stable channel is the very same class."""
 
-from typing import Final
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import UNSET, UnsetType
 
 from ..models import (
     AcceptElicitationResponse,
@@ -201,6 +204,9 @@ from ...runtime.routing import advertise, extension
 from ...runtime.schema import SchemaInfo
 from .methods import *
 from .models import *
+
+if TYPE_CHECKING:
+    from ...runtime.context import Context as Context
 
 PROTOCOL_VERSION: Final = 1
 """The number that `initialize` negotiates."""
@@ -485,6 +491,7 @@ __all__ = [
     "ToolCallStatus",
     "ToolCallUpdate",
     "ToolKind",
+    "UNSET",
     "UnarchiveSessionRequest",
     "UnarchiveSessionResponse",
     "UnknownCreateElicitationRequest",
@@ -495,6 +502,7 @@ __all__ = [
     "UnknownStateUpdate",
     "UnknownVariant",
     "UnrecognizedStateUpdate",
+    "UnsetType",
     "UnstructuredCommandInput",
     "Usage",
     "UsageUpdate",
@@ -512,3 +520,10 @@ __all__ = [
     "is_extension",
     "to_builtins",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when first asked for: what needs asyncio, and other channels, of which most programs need one.
+    if name == "Context":
+        return importlib.import_module("...runtime.context", __name__).Context
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
