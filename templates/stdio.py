@@ -11,11 +11,12 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
 from .runtime.door import agents_of, served
-from .runtime.opening import opened, with_older
+from .runtime.opening import dialled, with_older
 from .runtime.routing import Handler
 from .runtime.transports.process import ProcessTransport
 from .runtime.transports.stdio import OwnStreams
@@ -50,11 +51,18 @@ async def connect(
     when no version is common.
     """
     clients = with_older(client, versions)
-    transport = await ProcessTransport.spawn(
-        command, *args, env=env, cwd=cwd, limit=max_message, on_stderr=on_stderr, max_output=max_output
+    dial = partial(
+        ProcessTransport.spawn,
+        command,
+        *args,
+        env=env,
+        cwd=cwd,
+        limit=max_message,
+        on_stderr=on_stderr,
+        max_output=max_output,
     )
-    async with opened(
-        transport,
+    async with dialled(
+        dial,
         clients,
         strict=strict,
         timeout=timeout,

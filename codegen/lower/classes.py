@@ -50,6 +50,7 @@ class Allocator:
             leaf.payload for leaves in self.leaves.values() for leaf in leaves if leaf.payload and not leaf.is_default
         )
         self.taken = frozenset(shapes) | {name for one in curated.entries.values() for name in one.values()}
+        self.originals = {name: original for original, name in problems.renamed.items()}
         self.lowercase = frozenset(name for name in shapes if name == name.lower())
         self.groups: dict[str, Group] = {}
         self.class_of: dict[tuple[str, tuple[str, ...]], str] = {}
@@ -77,6 +78,10 @@ class Allocator:
         rank = {name: index for index, name in enumerate(order)}
         return {name: self.result[name] for name in sorted(self.result, key=lambda n: (rank.get(n, len(order)), n))}
 
+    def _original(self, name: str) -> str:
+        """What the schema, and so the TOML files, call a definition."""
+        return self.originals.get(name, name)
+
     def _put(self, name: str | None, definition: ir.Definition | None) -> None:
         if name is None or definition is None:
             return
@@ -94,7 +99,7 @@ class Allocator:
                 self.groups.setdefault(name, Group(name)).leaves.append(leaf)
         for union, shape in self.unions.items():
             if any(branch.role == "fallback" for branch in shape.branches):
-                name = self.curated.lookup(union, (FALLBACK,)) or names.fallback_name(
+                name = self.curated.lookup(self._original(union), (FALLBACK,)) or names.fallback_name(
                     union, self.taken | set(self.groups)
                 )
                 self.fallback_of[union] = name
@@ -109,7 +114,7 @@ class Allocator:
                 )
 
     def _leaf_name(self, union: str, leaf: Leaf) -> str:
-        curated = self.curated.lookup(union, leaf.path)
+        curated = self.curated.lookup(self._original(union), leaf.path)
         if curated:
             return curated
         if leaf.payload and self._is_unchanged(leaf):
@@ -167,8 +172,10 @@ class Allocator:
             return option
         title, shape = option
         taken = self.taken | set(self.groups) | set(self.result)
-        name = self.curated.lookup(union, (title,)) or names.variant_name(union, (title,), taken, is_titled=True)
-        doc = self.docs.variant(union, (title,)) or shape.doc
+        name = self.curated.lookup(self._original(union), (title,)) or names.variant_name(
+            union, (title,), taken, is_titled=True
+        )
+        doc = self.docs.variant(self._original(union), (title,)) or shape.doc
         struct = ir.Struct(name, self._named(settled(shape)), definition=False, doc=doc)
         self._put(name, struct)
         return ir.Ref(name)
@@ -218,12 +225,12 @@ class Allocator:
         return tuple(field.name for field in named if field.wire not in own)
 
     def _variant_doc(self, group: Group, main: list[Leaf]) -> str:
-        own = self.docs.definition(group.name)
+        own = self.docs.definition(self._original(group.name))
         if own:
             return own
         for leaf in main:
             for length in range(len(leaf.path), 0, -1):
-                text = self.docs.variant(leaf.union, leaf.path[:length])
+                text = self.docs.variant(self._original(leaf.union), leaf.path[:length])
                 if text:
                     return text
         payload = self.shapes.get(main[0].payload or "")
@@ -250,7 +257,7 @@ class Allocator:
     def _tag_field(self, step: Step, known: tuple[str, ...], optional: bool, union: str) -> ir.Field:
         kind: ir.Type = ir.Const(known)
         declared = step.declared
-        doc = declared.doc if declared else self.docs.property(union, step.wire)
+        doc = declared.doc if declared else self.docs.property(self._original(union), step.wire)
         if not optional:
             return ir.Field(step.wire, "", kind, required=len(known) > 1, constant=len(known) == 1, doc=doc)
         if declared is None or isinstance(declared.type, ir.Nullable):
@@ -272,7 +279,7 @@ class Allocator:
             self.problems.add(branch.inline.pointer, "a fallback that is a union itself", "an object with properties")
         fields, groups = self._with_groups(settled(merged), merged.groups, merged.pointer)
         named = self._named(fields, reserved=names.RESERVED_RECORD_MEMBERS)
-        doc = self.docs.variant(union, (FALLBACK,)) or branch.inline.doc
+        doc = self.docs.variant(self._original(union), (FALLBACK,)) or branch.inline.doc
         doc = doc or f"A `{union}` whose `{shape.tag}` this version does not know."
         return ir.Fallback(name, union, shape.tag, named, self._groups(groups, named), doc)
 

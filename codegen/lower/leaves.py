@@ -107,6 +107,8 @@ class Unfolder:
                 continue
             own = without(payload, shape.tag) if isinstance(payload, ObjectShape) else NO_FIELDS
             merged = self.merge(own, inline)
+            for step in path:
+                merged = without(merged, step.wire)
             if merged.keeps_extra:
                 self.problems.add(
                     branch.inline.pointer,

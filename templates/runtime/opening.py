@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,17 @@ log = logging.getLogger("acp_bindings")
 INITIALIZE = "initialize"
 AGAIN = 5.0
 """Seconds that an agent which has answered one `initialize` gets to answer a second."""
+
+
+class SpeaksOlderError(Exception):
+    """The agent claims one version and speaks another: open again as `client`, on a new connection.
+
+    An agent may keep what the first `initialize` told it of our capabilities, whatever a second one says (Goose does).
+    """
+
+    def __init__(self, client: Handler) -> None:
+        super().__init__(client)
+        self.client = client
 
 
 def with_older(clients: Handler | Sequence[Handler], versions: Sequence[int] | None) -> list[Handler]:
@@ -60,6 +71,19 @@ def _sibling(client: Handler, version: int) -> Handler | None:
 
 
 @contextlib.asynccontextmanager
+async def dialled(
+    dial: Callable[[], Awaitable[Transport]], clients: Sequence[Handler], **options: Any
+) -> AsyncIterator[Any]:
+    """`opened`, over transports that `dial` makes: a second one where the agent turns out to speak another version."""
+    async with contextlib.AsyncExitStack() as stack:
+        try:
+            remote = await stack.enter_async_context(opened(await dial(), clients, may_dial=True, **options))
+        except SpeaksOlderError as found:
+            remote = await stack.enter_async_context(opened(await dial(), [found.client], **options))
+        yield remote
+
+
+@contextlib.asynccontextmanager
 async def opened(
     transport: Transport,
     clients: Sequence[Handler],
@@ -69,8 +93,12 @@ async def opened(
     observer: Observer | None,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
+    may_dial: bool = False,
 ) -> AsyncIterator[Any]:
-    """A client's connection over any transport, from `initialize` to the end; gives the caller for the other side."""
+    """A client's connection over any transport, from `initialize` to the end; gives the caller for the other side.
+
+    With `may_dial`, an agent that speaks another version than it claims raises SpeaksOlderError.
+    """
     connection = Connection(
         transport,
         {},
@@ -83,7 +111,7 @@ async def opened(
     client: Handler | None = None
     try:
         async with connection:
-            answer, client = await _ask(connection, clients)
+            answer, client = await _ask(connection, clients, may_dial)
             connection.routes = dict(client.routes())
             connection.null_ids = client._opening.version == 1
             connection.remote = client._remote(connection, answer, strict=strict)
@@ -95,7 +123,7 @@ async def opened(
             await client.connection_closed()
 
 
-async def _ask(connection: Connection, clients: Sequence[Handler]) -> tuple[Any, Handler]:
+async def _ask(connection: Connection, clients: Sequence[Handler], may_dial: bool) -> tuple[Any, Handler]:
     """Ask for the newest version, and for an older one where that is what the other side turns out to speak."""
     newest = clients[0]
     for client in clients:
@@ -116,15 +144,16 @@ async def _ask(connection: Connection, clients: Sequence[Handler]) -> tuple[Any,
         try:
             answer = convert(raw, named._opening.response)
         except DecodeError as error:
-            return await _shaped_otherwise(connection, raw, named, clients, error)
+            other = _speaker(raw, named, clients, error)
+            if may_dial:
+                raise SpeaksOlderError(other) from None
+            return await _again(connection, other, _shaped(raw, other._opening))
         return (answer, named) if named is newest else await _again(connection, named, answer)
     raise NegotiationError(f"we speak {_spoken(clients)}, the agent answered with version {version!r:.40}")
 
 
-async def _shaped_otherwise(
-    connection: Connection, raw: Any, named: Handler, clients: Sequence[Handler], error: DecodeError
-) -> tuple[Any, Handler]:
-    """The answer names a version but is not shaped like it: go by its shape."""
+def _speaker(raw: Any, named: Handler, clients: Sequence[Handler], error: DecodeError) -> Handler:
+    """The answer names a version but is not shaped like it: the client whose version it is shaped like."""
     for other in clients:
         if other is not named and _shaped(raw, other._opening) is not None:
             ours, theirs = named._opening.version, other._opening.version
@@ -134,7 +163,7 @@ async def _shaped_otherwise(
                 theirs,
                 theirs,
             )
-            return await _again(connection, other, _shaped(raw, other._opening))
+            return other
     version = named._opening.version
     hint = " (its shape is of version 1)" if isinstance(raw, dict) and "agentCapabilities" in raw else ""
     raise NegotiationError(

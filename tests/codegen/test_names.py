@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegen import ir, names
@@ -135,6 +135,7 @@ def test_member_names_that_differ_by_case_or_underscore_only() -> None:
     assert names.member_names(["id"], ["id"]) == {"id": "id_"}
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_camel_is_what_msgspec_makes_of_a_member(text: str) -> None:
     (member,) = names.member_names([text]).values()
@@ -174,6 +175,7 @@ def lowered(defs: dict[str, Any]) -> ir.Profile:
     return lower({"$defs": defs}, "v2/stable", ir.Source("", "", ""), Names(), Docs(), "f")
 
 
+@settings(deadline=None)
 @given(st.lists(TEXTS.filter(lambda text: "\ud800" not in text), unique=True, min_size=1, max_size=10))
 def test_every_tag_has_a_class_of_its_own(tags: list[str]) -> None:
     """Whatever the tags are, and though the branches are equal."""

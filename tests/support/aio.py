@@ -24,5 +24,5 @@ def run(test: Callable[[], Awaitable[T]], guard: float = GUARD) -> T:
     result = asyncio.run(guarded())
     # Errors that nobody retrieved and resources that nobody closed are told when their owners are collected.
     gc.collect()
-    assert unseen == []
+    assert [(one.get("message"), repr(one.get("exception"))) for one in unseen] == []
     return result

@@ -54,13 +54,15 @@ class Calls:
         self._given_up: deque[int] = deque(maxlen=GIVEN_UP)
         self._last = 0
         self.inside = 0
+        # Asking for it each time takes a system call in some versions of Python.
+        self._loop = asyncio.get_running_loop()
 
     def next_id(self) -> int:
         self._last += 1
         return self._last
 
     def add(self, identity: int, method: str, inside: bool, holds: bool) -> Call:
-        future = asyncio.get_running_loop().create_future()
+        future = self._loop.create_future()
         call = self._waiting[identity] = Call(identity, method, inside, holds, future)
         if inside:
             self.inside += 1

@@ -74,12 +74,15 @@ class Door:
             return self._initialize(message)
         if self.agent is None:
             raise RequestError(jsonrpc.INVALID_REQUEST, f"{message.method} before initialize")
+        # The door is open: what comes from now on goes its own way.
         self.used = True
-        return self.connection.find(message)
+        connection = self.connection
+        connection.before = None
+        spec = self.agent._methods[self.agent._side, "request", INITIALIZE]
+        connection.routes["request", INITIALIZE] = Route(_too_late, spec._replace(params=Any))
+        return connection.find(message)
 
     def _initialize(self, message: jsonrpc.Request) -> Route:
-        if self.used:
-            raise RequestError(jsonrpc.INVALID_REQUEST, "initialize after other requests")
         agent, params = self._choose(message)
         spec = agent._methods[agent._side, "request", INITIALIZE]
         self._admit(agent, params)
@@ -130,6 +133,10 @@ class Door:
         connection.routes = dict(agent.routes())
         connection.null_ids = agent._opening.version == 1
         connection.remote = agent._remote(connection, params, strict=connection.strict)
+
+
+async def _too_late(_: Any, context: Context) -> Any:
+    raise RequestError(jsonrpc.INVALID_REQUEST, "initialize after other requests")
 
 
 def check_baseline(agent: Handler) -> None:

@@ -39,38 +39,41 @@ class Running:
 
 
 class Serving:
-    """Requests by the type and value of their ids, as long as their handlers run."""
+    """Requests by their ids, as long as their handlers run. Ids are integers, strings or null: none equals another."""
 
     def __init__(self, connection: Connection, limit: int) -> None:
         self._connection = connection
         self._limit = limit
-        self._running: dict[tuple[type, jsonrpc.Id], Running] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._running: dict[jsonrpc.Id, Running] = {}
+        # What is not done though the handler is: answers that wait for room, and what comes after them.
+        self._finishing: set[asyncio.Task[None]] = set()
         self._closing = False
+        # Asking for it each time takes a system call in some versions of Python.
+        self._loop = asyncio.get_running_loop()
 
-    def tasks(self) -> Iterable[asyncio.Task[None]]:
-        return tuple(self._tasks)
+    def tasks(self) -> list[asyncio.Task[None]]:
+        handling = [running.task for running in self._running.values() if running.task is not None]
+        return [*handling, *self._finishing]
 
     def start(self, message: jsonrpc.Request, choose: Callable[[jsonrpc.Request], Route]) -> bytes | None:
         """Run a request's handler. Returns the answer at once where there is no handler to run."""
-        key = (type(message.id), message.id)
-        if key in self._running:
+        identity = message.id
+        if identity in self._running:
             # With that id it would be taken for the answer to the first one.
-            return jsonrpc.failure(None, jsonrpc.INVALID_REQUEST, f"the id {message.id!r} is in use")
-        if len(self._tasks) >= self._limit:
-            text = f"more than {self._limit} requests at once"
-            return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, text)
+            return jsonrpc.failure(None, jsonrpc.INVALID_REQUEST, f"the id {identity!r} is in use")
+        if len(self._running) + len(self._finishing) >= self._limit:
+            return jsonrpc.failure(identity, jsonrpc.INTERNAL_ERROR, f"more than {self._limit} requests at once")
         try:
             route = choose(message)
             running = Running(message, route, decode_any(message.params, route.spec.params))
         except RequestError as error:
-            return jsonrpc.failure(message.id, error.code, error.message, error.data)
+            return jsonrpc.failure(identity, error.code, error.message, error.data)
         except DecodeError as error:
             data = {"pointer": error.pointer, "reason": error.reason}
-            return jsonrpc.failure(message.id, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
-        self._running[key] = running
-        task = running.task = asyncio.get_running_loop().create_task(self._run(key, running))
-        self._tasks.add(task)
+            return jsonrpc.failure(identity, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
+        self._running[identity] = running
+        # A name of its own would be made anew for each.
+        running.task = self._loop.create_task(self._run(running), name=message.method)
         return None
 
     def cancel(self, message: jsonrpc.Notification) -> None:
@@ -80,7 +83,8 @@ class Serving:
         except DecodeError as error:
             log.warning("%s does not decode: %s", message.method, error)
             return
-        running = self._running.get((type(identity), identity)) if isinstance(identity, int | str | None) else None
+        known = isinstance(identity, int | str | None) and not isinstance(identity, bool)
+        running = self._running.get(identity) if known else None
         if running is None or running.task is None:
             return
         running.given_up = True
@@ -91,44 +95,52 @@ class Serving:
     def stop(self, spared: asyncio.Task[Any] | None = None) -> None:
         """Cancel all handlers but one; none of them answers any more."""
         self._closing = True
-        for task in self._tasks:
+        for task in self.tasks():
             if task is not spared:
                 task.cancel()
-        # One that has not begun never will.
-        self._tasks = {task for task in self._tasks if not task.done()}
 
-    async def _run(self, key: tuple[type, jsonrpc.Id], running: Running) -> None:
+    async def _run(self, running: Running) -> None:
         message = running.message
         running.started = True
         context = Context(self._connection, message)
         current.set(context)
         done = False
         try:
-            try:
-                if running.given_up:
-                    raise asyncio.CancelledError
-                result = await running.route.call(running.params, context)
-                frame = jsonrpc.success(message.id, self._body(result, running.route.spec.result))
-                done = True
-            except asyncio.CancelledError:
-                if self._closing or not (running.given_up or is_stray_cancellation()):
-                    raise
-                frame = jsonrpc.failure(message.id, jsonrpc.REQUEST_CANCELLED, "the request was cancelled")
-            except Exception as error:
-                frame = _failure(message, error)
-            finally:
-                # From here on there is nothing to cancel.
-                del self._running[key]
-                context.active = False
-            if self._write(message, frame):
+            if running.given_up:
+                raise asyncio.CancelledError
+            result = await running.route.call(running.params, context)
+            frame = jsonrpc.success(message.id, self._body(result, running.route.spec.result))
+            done = True
+        except asyncio.CancelledError:
+            if self._closing:
+                raise
+            frame = jsonrpc.failure(message.id, jsonrpc.REQUEST_CANCELLED, "the request was cancelled")
+            if not (running.given_up or is_stray_cancellation()):
+                # The agent's own code wants this task to end; the peer gets its answer all the same.
+                self._write(message, frame)
+                raise
+        except Exception as error:
+            frame = _failure(message, error)
+        finally:
+            # From here on there is nothing to cancel.
+            del self._running[message.id]
+            context.active = False
+        full = self._write(message, frame)
+        if full or context.after is not None:
+            await self._finish(running, full, context.after if done else None)
+
+    async def _finish(self, running: Running, full: bool, after: list[Callable[[], Awaitable[object]]] | None) -> None:
+        task = running.task
+        assert task is not None
+        self._finishing.add(task)
+        try:
+            if full:
                 with contextlib.suppress(ConnectionClosed):
                     await self._connection.transport.drain()
-            if done and context.after is not None:
-                await self._after(message, context.after)
+            if after is not None:
+                await self._after(running.message, after)
         finally:
-            # A callback of the task would do this too, but would cost a turn of the loop.
-            assert running.task is not None
-            self._tasks.discard(running.task)
+            self._finishing.discard(task)
 
     def _body(self, result: Any, form: Any) -> bytes:
         """A handler's result as JSON. Raises for one that does not fit."""

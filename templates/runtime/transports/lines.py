@@ -8,6 +8,8 @@ _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r"
 SLACK = 64
 """Bytes over the limit that a line may have while it is not known whether they are blanks."""
+PIECES = 4096
+"""Pieces of a line that are joined to one, so that a byte at a time costs little memory."""
 KEPT = 4096
 """Bytes that are kept of either end of a line beyond the limit."""
 
@@ -30,7 +32,9 @@ class LineSplitter:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self._begun = bytearray()
+        # The pieces of a line that has begun, and what many small ones were joined to.
+        self._pieces: list[bytes] = []
+        self._blocks: list[bytes] = []
         self._size = 0
         self._head: bytes | None = None
         self._first = True
@@ -57,20 +61,26 @@ class LineSplitter:
 
     def _add(self, piece: bytes) -> None:
         self._size += len(piece)
-        self._begun += piece
+        self._pieces.append(piece)
         # A \r and blanks at the end do not count.
         if self._size > self.limit + SLACK:
             if self._head is None:
-                self._head = bytes(self._begun[:KEPT])
-            del self._begun[: -2 * KEPT]
+                self._head = self._joined()[:KEPT]
+            self._pieces, self._blocks = [self._joined()[-KEPT - SLACK :]], []
+        elif len(self._pieces) == PIECES:
+            self._blocks.append(b"".join(self._pieces))
+            self._pieces.clear()
+
+    def _joined(self) -> bytes:
+        return b"".join((*self._blocks, *self._pieces))
 
     def _finish(self, found: list[bytes | Oversized]) -> None:
         if self._head is not None:
-            tail = bytes(self._begun).rstrip(_SPACE)[-KEPT:]
+            tail = self._joined().rstrip(_SPACE)[-KEPT:]
             found.append(Oversized(self._size, self.limit, self._head, tail))
         elif self._size:
-            self._line(bytes(self._begun), found)
-        self._begun = bytearray()
+            self._line(self._joined(), found)
+        self._pieces, self._blocks = [], []
         self._size = 0
         self._head = None
 

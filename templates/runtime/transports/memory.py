@@ -51,7 +51,7 @@ class MemoryTransport:
 
     async def drain(self) -> None:
         other = self._other
-        while other._size > self._max_output and not other._closed:
+        while other._size > self._max_output and not (self._closed or other._closed):
             await other._room.wait()
         if self._closed or other._closed:
             raise self._lost()

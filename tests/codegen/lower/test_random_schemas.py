@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import random
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
+from codegen.errors import CodegenError
+from codegen.names import class_name
+from tests.support.tiny import INTEGER, STRING, array, build, const, fallback, nullable, obj, ref, variant
+from tests.support.values import Values
 
 NAMES = ("A", "B", "C", "D")
 WIRES = ("type", "kind", "fooBar", "foo_bar", "_meta", "meta", "default", "list", "str", "class", "self", "x", "")
@@ -110,3 +122,117 @@ SCHEMAS = st.recursive(
     ),
     max_leaves=6,
 )
+
+ON_ERROR = {"x-deserialize-default-on-error": True}
+# Every shape of the lowering table, for mutations to start from.
+PLAIN: dict[str, Any] = {
+    "Block": {
+        "anyOf": [variant("type", "text", "Text"), variant("type", "old"), fallback("type", "text", "old", id=STRING)]
+    },
+    "Text": obj({"text": STRING, "_meta": {"type": ["object", "null"], **ON_ERROR}}, "text"),
+    "Update": {"oneOf": [variant("kind", "state", "State"), variant("kind", "block", "Used")]},
+    "State": {
+        "properties": {"at": INTEGER},
+        "anyOf": [variant("state", "idle"), obj({"state": {"type": "null"}}, title="none")],
+    },
+    "Used": obj({"blocks": array(ref("Block"), minItems=1), "level": {**INTEGER, "default": 3}}, "blocks"),
+    "Server": {"anyOf": [variant("type", "http", "Text"), {"title": "stdio", "allOf": [ref("Used")]}]},
+    "Kind": {"anyOf": [const("a"), const("b"), STRING]},
+    "Code": {"anyOf": [const(1, "one"), {"type": "integer", "format": "int32"}]},
+    "Level": {"oneOf": [const("low"), const("high")]},
+    "Scoped": obj(
+        {"used": ref("Used"), "kind": nullable(ref("Kind"))}, oneOf=[obj({"s": STRING}, "s"), obj({"r": {}}, "r")]
+    ),
+    "Either": {"anyOf": [ref("Text"), ref("Used"), array(ref("Text")), {"type": "null"}]},
+    "Open": obj({"code": ref("Code"), "placed": obj({"x": {"type": "number"}})}, "code", additionalProperties=True),
+    "Tree": obj({"trees": {**array(ref("Tree")), "x-deserialize-skip-invalid-items": True}, "map": ref("Map")}),
+    "Map": {"type": "object", "additionalProperties": ref("Level")},
+}
+
+
+def slots(holder: Any) -> Iterator[tuple[Any, Any]]:
+    """Every place in a schema that has a value."""
+    for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+        yield holder, key
+        if isinstance(holder[key], dict | list):
+            yield from slots(holder[key])
+
+
+def mutated(rng: random.Random) -> dict[str, Any]:
+    """The plain schema with one to three parts of it dropped, doubled, renamed, or put where others were."""
+    schema: dict[str, Any] = json.loads(json.dumps(PLAIN))
+    for _ in range(rng.randint(1, 3)):
+        parts = [holder[key] for holder, key in slots(PLAIN) if isinstance(holder, dict)]
+        holder, key = rng.choice(list(slots(schema)))
+        how = rng.randrange(5)
+        if how == 0:
+            del holder[key]
+        elif how == 1 and isinstance(holder, list):
+            holder.insert(key, json.loads(json.dumps(holder[key])))
+        elif how == 2 and isinstance(holder, dict):
+            holder[rng.choice(WIRES)] = holder.pop(key)
+        elif how == 3:
+            holder[key] = ref(rng.choice(list(PLAIN)))
+        else:
+            holder[key] = json.loads(json.dumps(rng.choice(parts)))
+    return schema
+
+
+def check(defs: dict[str, Any], rng: random.Random) -> None:
+    """Generate and import; then every definition decodes valid and other values, or refuses them with a DecodeError."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            module: Any = build(Path(folder), defs)
+        except CodegenError:
+            return
+        values = Values({"$defs": defs})
+        for name in defs:
+            form = getattr(module, class_name(name) or name, None)
+            for value in (values.hostile(rng), *drawn(values, name, rng)):
+                try:
+                    found = module.decode(json.dumps(value), form)
+                except module.DecodeError:
+                    continue
+                assert module.decode(module.encode(found), form) == found
+
+
+def drawn(values: Values, name: str, rng: random.Random) -> Iterator[object]:
+    """Values that are valid, where the maker of values can think of any."""
+    with suppress(ValueError):
+        value = values.valid(name, rng)
+        yield value
+        yield values.mutated(value, rng)
+
+
+SLOW = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+@SLOW
+@given(st.fixed_dictionaries({"A": SCHEMAS, "B": SCHEMAS, "C": SCHEMAS}), st.randoms(use_true_random=False))
+def test_schemas_made_of_known_keywords(defs: dict[str, Any], rng: random.Random) -> None:
+    check({**defs, "D": obj({"x": STRING}, "x")}, rng)
+
+
+@SLOW
+@given(st.randoms(use_true_random=False))
+def test_schemas_with_parts_in_other_places(rng: random.Random) -> None:
+    check(mutated(rng), rng)
+
+
+@SLOW
+@given(st.randoms(use_true_random=False))
+def test_schemas_that_are_any_json(rng: random.Random) -> None:
+    """Mostly no schemas at all."""
+    oddities = Values({"$defs": PLAIN})
+    check(
+        {rng.choice((*PLAIN, "a-b", "")): oddities.hostile(rng), "Damaged": oddities.mutated(PLAIN["Block"], rng)}, rng
+    )
+
+
+def test_the_plain_schema_is_accepted() -> None:
+    """Else its mutations would test little."""
+    with tempfile.TemporaryDirectory() as folder:
+        module: Any = build(Path(folder), PLAIN)
+        assert set(PLAIN) <= set(module.__all__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.tiny import INTEGER, STRING, Tinies, Tiny, array, fallback, obj, ref, variant
+from tests.support.tiny import INTEGER, STRING, Tinies, Tiny, array, const, fallback, obj, ref, variant
 
 ROWS = Tinies()
 
@@ -229,6 +229,19 @@ def test_closed_nested_unions() -> None:
     ]
     for wrong, pointer in bad:
         assert CLOSED.pointer("Outer", wrong) == pointer
+
+
+OUTER_TAGS = ROWS.add(
+    {
+        "Outer": {"oneOf": [variant("a", "x", "Inner"), variant("a", "y")]},
+        "Inner": {"oneOf": [obj({"b": const("p"), "a": STRING}, "a", "b"), variant("b", "q")], "required": ["a"]},
+    }
+)
+
+
+def test_inner_branches_may_mention_the_outer_tag() -> None:
+    for wire in ({"a": "x", "b": "p"}, {"a": "x", "b": "q"}):
+        assert OUTER_TAGS.encoded("Outer", wire) == wire
 
 
 def test_mypy_strict_accepts_them() -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.tiny import INTEGER, STRING, Tinies, array, const, nullable, obj, ref
+from tests.support.tiny import INTEGER, STRING, Tinies, array, const, nullable, obj, ref, schema_folder
+
+ROOT = Path(__file__).resolve().parents[3]
 
 ROWS = Tinies()
 
@@ -258,6 +264,19 @@ def test_objects_described_in_place_keep_their_names_when_a_branch_comes_before_
         decoded = [row.decode("Both", {"t": tag, "at": {wire: 1}}) for tag, wire in (("one", "x"), ("two", "y"))]
         names.append([(type(one).__name__, type(one.at).__name__) for one in decoded])
     assert names[0] == names[1] == [("BothOne", "BothOneAt"), ("BothTwo", "BothTwoAt")]
+
+
+def test_objects_described_in_place_come_in_one_order(tmp_path: Path) -> None:
+    """Whatever the hash seed: sets of names must not decide."""
+    folder = schema_folder(tmp_path / "s", {"A": obj({name: obj({name: POINT}) for name in "abcdefgh"})})
+    script = "import sys; from pathlib import Path; from codegen.pipeline import generate; "
+    script += "print(generate(Path(sys.argv[1]), ['v2/stable'], 'p', False)['p/v2/models.py'])"
+    texts = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-c", script, str(folder)]
+        texts.add(subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True).stdout)
+    assert len(texts) == 1
 
 
 def test_mypy_strict_accepts_them() -> None:

@@ -1,4 +1,4 @@
-"""Rows of the lowering table: tagged unions, open and closed, their envelopes, shared fields and default variants."""
+"""Rows of the lowering table: tagged unions, open and closed, with shared fields, of one variant alone."""
 
 from __future__ import annotations
 
@@ -113,73 +113,6 @@ def test_only_underscore_tags_may_be_invented() -> None:
             unknown({"type": tag})
 
 
-ENVELOPE = ROWS.add(
-    {
-        "AuthMethod": {
-            "anyOf": [
-                variant("type", "agent", "AuthMethodAgent"),
-                fallback(
-                    "type",
-                    "agent",
-                    required=("methodId",),
-                    methodId=STRING,
-                    description={"type": ["string", "null"], "x-deserialize-default-on-error": True},
-                    items=INTEGER,
-                ),
-            ]
-        },
-        "AuthMethodAgent": obj({"methodId": STRING}, "methodId"),
-    },
-    use="""
-from msgspec import UnsetType
-unknown = UnknownAuthMethod({"type": "_sso", "methodId": "m"})
-assert_type(unknown.method_id, str)
-assert_type(unknown.description, str | None | UnsetType)
-""",
-)
-
-
-def test_envelope_of_the_fallback_is_validated_and_typed() -> None:
-    wire = {"type": "_sso", "methodId": "m", "description": None, "realm": "r", "items": 3}
-    unknown = ENVELOPE.decode("AuthMethod", wire)
-    assert (unknown.method_id, unknown.description, unknown.raw) == ("m", None, wire)
-    # `items` is a method of dicts, so the property is found beside it.
-    assert unknown.items_ == 3 and callable(unknown.items)
-    assert ENVELOPE.encoded("AuthMethod", wire) == wire
-    assert ENVELOPE.pointer("AuthMethod", {"type": "_sso"}) == "/methodId"
-    assert ENVELOPE.pointer("AuthMethod", {"type": "_sso", "methodId": 1}) == "/methodId"
-    assert ENVELOPE.pointer("AuthMethod", {"type": "_sso", "methodId": "m", "items": "x"}) == "/items"
-
-
-def test_malformed_tolerant_property_of_an_envelope() -> None:
-    """It reads as UNSET, and the payload keeps it."""
-    import msgspec
-
-    wire = {"type": "_sso", "methodId": "m", "description": 5}
-    unknown = ENVELOPE.decode("AuthMethod", wire)
-    assert unknown.description is msgspec.UNSET
-    assert ENVELOPE.encoded("AuthMethod", wire) == wire
-
-
-FALLBACK_PAYLOAD = ROWS.add(
-    {
-        "Command": {
-            "anyOf": [
-                variant("type", "run", "Base"),
-                {**fallback("type", "run"), "allOf": [ref("Base")]},
-            ]
-        },
-        "Base": obj({"name": STRING}, "name"),
-    },
-    use='assert_type(UnknownCommand({"type": "_x", "name": "n"}).name, str)',
-)
-
-
-def test_envelope_of_the_fallback_by_all_of() -> None:
-    assert FALLBACK_PAYLOAD.decode("Command", {"type": "_x", "name": "n"}).name == "n"
-    assert FALLBACK_PAYLOAD.pointer("Command", {"type": "_x"}) == "/name"
-
-
 SHARED = ROWS.add(
     {
         "Option": {
@@ -241,30 +174,6 @@ def test_required_beside_a_combinator_belongs_to_every_branch() -> None:
         assert REQUIRED_BESIDE.pointer("Update", {**own, "name": "n"}) == "/id"
         assert REQUIRED_BESIDE.pointer("Update", {**own, "id": "i"}) == "/name"
     assert REQUIRED_BESIDE.encoded("Add", {"size": 1}) == {"size": 1}
-
-
-EXCLUDED = ROWS.add(
-    {
-        "Content": {
-            "anyOf": [variant("type", "items"), fallback("type", "items", "file", "markdown")],
-        }
-    }
-)
-
-
-def test_tags_that_only_the_not_of_the_fallback_names_match_nothing() -> None:
-    assert EXCLUDED.encoded("Content", {"type": "timeline", "a": 1}) == {"type": "timeline", "a": 1}
-    for tag in ("file", "markdown"):
-        assert EXCLUDED.pointer("Content", {"type": tag}) == "/type"
-
-
-@pytest.mark.parametrize("ruled_out", [const("a"), {"enum": ["a", "b"]}, {"type": "string", "enum": ["a"]}])
-def test_ways_to_write_the_not(ruled_out: dict[str, object]) -> None:
-    branch = obj({"type": STRING}, "type", additionalProperties=True)
-    branch["not"] = {"properties": {"type": ruled_out}, "required": ["type"]}
-    row = ROWS.add({"Content": {"anyOf": [variant("type", "known"), branch]}})
-    assert row.pointer("Content", {"type": "a"}) == "/type"
-    assert row.encoded("Content", {"type": "c"}) == {"type": "c"}
 
 
 LONE = ROWS.add(

@@ -1,4 +1,4 @@
-"""A process that passes bytes between its own streams and a socket, so that a test can play the agent: `bridge.py PORT`."""
+"""A process that passes bytes between its own streams and a socket: `bridge.py PORT`. So a test can play the agent."""
 
 from __future__ import annotations
 

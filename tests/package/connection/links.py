@@ -167,19 +167,22 @@ class Stdio:
 
     @contextlib.asynccontextmanager
     async def scripted(self, script: Script, client: Any, **options: Any) -> AsyncIterator[Any]:
-        """The script runs here; the child process passes lines between its own streams and a socket to it."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """The script runs here; the child process passes lines between its own streams and a socket to it.
 
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        A client may start the process again, which runs the script again.
+        """
+        runs: list[asyncio.Task[None]] = []
+
+        async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             try:
                 await script(_streams(reader, writer))
-                done.set_result(None)
-            except Exception as error:
-                done.set_exception(error)
             finally:
                 writer.close()
                 with contextlib.suppress(ConnectionError):
                     await writer.wait_closed()
+
+        def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            runs.append(asyncio.create_task(play(reader, writer)))
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0, limit=2**26)
         async with server:
@@ -189,7 +192,7 @@ class Stdio:
                 async with stdio.connect(*command, client=client, env=ENVIRONMENT, **options) as remote:
                     yield remote
             finally:
-                await done
+                await asyncio.gather(*runs)
 
 
 def _streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Wire:

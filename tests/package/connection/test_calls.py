@@ -49,7 +49,7 @@ def test_requests_run_at_the_same_time(link: Link) -> None:
 
 
 def test_the_answer_comes_after_the_last_chunk_was_handled(link: Link) -> None:
-    """A handler that waits for something else at every chunk still sees all of them, in order, before the call returns."""
+    """A handler that waits for something else at every chunk still sees all of them before the call returns."""
 
     async def test() -> None:
         client = Recorder()

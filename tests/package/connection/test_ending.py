@@ -156,7 +156,11 @@ def test_it_goes_while_a_handler_waits_for_it(link: Link) -> None:
 def test_handlers_are_cancelled_when_it_has_gone(link: Link) -> None:
     async def script(wire: Wire) -> None:
         await let_in(wire)
-        params = {"sessionId": SESSION, "title": "?", "options": [{"optionId": "yes", "name": "Y", "kind": "allow_once"}]}
+        params = {
+            "sessionId": SESSION,
+            "title": "?",
+            "options": [{"optionId": "yes", "name": "Y", "kind": "allow_once"}],
+        }
         await wire.send({"jsonrpc": "2.0", "id": 1, "method": "session/request_permission", "params": params})
         await asked.wait()
 
@@ -233,8 +237,8 @@ def test_a_handler_may_close_the_connection(link: Link) -> None:
                 await context.connection.close("enough")
 
         async with link.agent("scripted", Closing()) as agent:
+            prompt = v2.PromptRequest(session_id=SESSION, prompt=[v2.TextContent(text="1")])
             with pytest.raises(v2.ConnectionClosed, match="enough"):
-                prompt = v2.PromptRequest(session_id=SESSION, prompt=[v2.TextContent(text="1")])
                 await agent.session_prompt(prompt)
 
     run(test)

@@ -38,8 +38,14 @@ REFUSED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
     "half a message": (b'{"jsonrpc":"2.0","id":1,"method":"sess', [error(-32700)]),
     "invalid UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/\xff"}}', [error(-32700)]),
     "invalid UTF-8 in what is ignored": (b'{"jsonrpc":"2.0","id":1,"method":"x","\xc3":1}', [error(-32700)]),
-    "a lone surrogate": (b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"\\ud800"}}', [error(-32700)]),
-    "nested too deeply": (b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * 9999 + b"]" * 9999 + b"}", [error(-32700)]),
+    "a lone surrogate": (
+        b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"\\ud800"}}',
+        [error(-32700)],
+    ),
+    "nested too deeply": (
+        b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * 9999 + b"]" * 9999 + b"}",
+        [error(-32700)],
+    ),
     "an array": ([], [error(-32600)]),
     "a batch": ([NEW | {"id": 1}], [error(-32600)]),
     "a number": (42, [error(-32600)]),
@@ -63,12 +69,24 @@ REFUSED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
     "an unknown method": ({"jsonrpc": "2.0", "id": 1, "method": "session/none"}, [error(-32601, 1)]),
     "an unknown extension": ({"jsonrpc": "2.0", "id": 1, "method": "_acme/none"}, [error(-32601, 1)]),
     "an unknown $/ request": ({"jsonrpc": "2.0", "id": 1, "method": "$/none"}, [error(-32601, 1)]),
-    "a request for a notification": ({"jsonrpc": "2.0", "id": 1, "method": "session/cancel", "params": {}}, [error(-32601, 1)]),
-    "a method that is not overridden": ({"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": 7}, [error(-32601, 1)]),
-    "a request of the other side": ({"jsonrpc": "2.0", "id": 1, "method": "session/update", "params": {}}, [error(-32601, 1)]),
+    "a request for a notification": (
+        {"jsonrpc": "2.0", "id": 1, "method": "session/cancel", "params": {}},
+        [error(-32601, 1)],
+    ),
+    "a method that is not overridden": (
+        {"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": 7},
+        [error(-32601, 1)],
+    ),
+    "a request of the other side": (
+        {"jsonrpc": "2.0", "id": 1, "method": "session/update", "params": {}},
+        [error(-32601, 1)],
+    ),
     "params that are an array": (NEW | {"id": 1, "params": ["/w"]}, [error(-32602, 1)]),
     "params that are missing": ({"jsonrpc": "2.0", "id": 1, "method": "session/new"}, [error(-32602, 1)]),
-    "typed params of an extension": ({"jsonrpc": "2.0", "id": 1, "method": "_test/double", "params": {"number": "x"}}, [error(-32602, 1)]),
+    "typed params of an extension": (
+        {"jsonrpc": "2.0", "id": 1, "method": "_test/double", "params": {"number": "x"}},
+        [error(-32602, 1)],
+    ),
     "a notification of no type": ({"jsonrpc": "2.0", "method": "session/none", "params": 7}, []),
     "a $/ notification": ({"jsonrpc": "2.0", "method": "$/none", "params": {}}, []),
     "a notification with wrong params": ({"jsonrpc": "2.0", "method": "session/cancel", "params": {}}, []),
@@ -147,7 +165,7 @@ def test_a_request_that_is_cancelled_at_once_is_answered_once(link: Link) -> Non
             await wire.initialize()
             cancel = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 3}}
             await wire.send({"jsonrpc": "2.0", "id": 3, "method": "_test/wait", "params": {}}, cancel)
-            answers = []
+            answers: list[Any] = []
             while not answers or "id" not in answers[-1]:
                 answers.append(await wire.receive())
             assert outline(answers[-1:]) == [(3, -32800)]

@@ -161,12 +161,15 @@ def test_info_and_capabilities_come_from_the_objects() -> None:
                 said.append(request)
                 return await super().initialize(request, context)
 
-        capabilities = v2.ClientCapabilities(elicitation=v2.ElicitationCapabilities(form=v2.ElicitationFormCapabilities()))
-        client = v2.Client(info=v2.Implementation(name="me", version="3"), capabilities=capabilities)
+        capabilities = v2.ClientCapabilities(
+            elicitation=v2.ElicitationCapabilities(form=v2.ElicitationFormCapabilities())
+        )
+        info = v2.Implementation(name="me", version="3")
+        client = v2.Client(info=info, capabilities=capabilities)
         agent = Listening()
         agent.auth_methods = [v2.AuthMethodAgent(method_id="a", name="A")]
         async with memory.connect(agent, client=client) as remote:
-            assert said == [v2.InitializeRequest(protocol_version=2, info=client.info, capabilities=capabilities)]
+            assert said == [v2.InitializeRequest(protocol_version=2, info=info, capabilities=capabilities)]
             assert remote.initialized.auth_methods == agent.auth_methods
 
     run(test)
@@ -315,11 +318,11 @@ def test_handlers_are_told_of_the_opening_and_the_end() -> None:
     opened = asyncio.Event()
 
     async def test() -> None:
-        with pytest.raises(KeyError):
-            async with memory.connect(Telling(), client=TellingClient()):
-                await opened.wait()
-                raise KeyError
+        async with memory.connect(Telling(), client=TellingClient()):
+            await opened.wait()
+            raise KeyError
 
-    run(test)
+    with pytest.raises(KeyError):
+        run(test)
     assert sorted(told[:2]) == ["agent opened, RemoteClient", "client opened, RemoteAgent"]
     assert told[2:] == ["client closed", "agent closed"]

@@ -35,7 +35,7 @@ class Slow(Recorder):
 
 
 def test_a_slow_reader_makes_the_writer_wait(link: Link) -> None:
-    """20 MB are sent while nobody handles them: no more than the limits are held, and in the end all has come, in order."""
+    """20 MB are sent while nobody handles them: no more than the limits are held, and in the end all has come."""
 
     async def test() -> None:
         client = Slow()
@@ -52,7 +52,12 @@ def test_a_slow_reader_makes_the_writer_wait(link: Link) -> None:
             # Paused once its queue is full: what one read had brought already comes on top.
             transport, paused = agent.connection.transport, asyncio.Event()
             pause = transport.pause
-            transport.pause = lambda: (paused.set(), pause())
+
+            def notice() -> None:
+                paused.set()
+                pause()
+
+            transport.pause = notice
             if came < 100_000:
                 await paused.wait()
             held = came
@@ -100,8 +105,10 @@ def test_a_large_message_in_each_direction(link: Link) -> None:
         async with link.agent("scripted", Recorder()) as agent:
             answer = await agent.extension_request("_test/large", {"size": 30_000_000})
             assert len(answer["text"]) == 30_000_000
-            assert await agent.extension_request("_test/double", {"number": 2, "text": "x" * 30_000_000}) == {"number": 4}
-            with pytest.raises(ValueError, match="a message of 340000.. bytes is over the limit of 33554432"):
+            assert await agent.extension_request("_test/double", {"number": 2, "text": "x" * 30_000_000}) == {
+                "number": 4
+            }
+            with pytest.raises(ValueError, match=r"a message of 340000\d\d bytes is over the limit of 33554432"):
                 await agent.extension_request("_test/double", {"number": 2, "text": "x" * 34_000_000})
             with pytest.raises(ValueError, match="over the limit"):
                 await agent.extension_notification("_test/double", {"text": "x" * 34_000_000})
@@ -132,7 +139,7 @@ def test_a_request_over_the_limit_is_refused_by_its_id() -> None:
             double = {"method": "_test/double", "params": {"number": 1, "text": "x" * 200_000}}
             for frame, identity in (
                 ({"jsonrpc": "2.0", "id": 3} | double, 3),
-                ({"jsonrpc": "2.0"} | double | {"id": "a,\"b"}, 'a,"b'),
+                ({"jsonrpc": "2.0"} | double | {"id": 'a,"b'}, 'a,"b'),
                 (double | {"jsonrpc": "2.0", "id": 4}, 4),
             ):
                 (answer,) = await wire.replies(frame)

@@ -39,10 +39,13 @@ WRONG: dict[str, tuple[Any, Any, type[Exception], str]] = {
         v2.UpdateSessionNotification, update(v2.ToolCallUpdate(tool_call_id="t")), TypeError,
         "/update: ToolCallUpdate has no tag here; expected one of .*SessionToolCallUpdate"),
     "a payload shared by variants": (
-        v2.UpdateSessionNotification, update(v2.ContentChunk(message_id="m", content=TEXT)), TypeError, "/update: ContentChunk"),
-    "a variant of another union": (v2.PromptRequest, prompt(TEXT, chunk("x").update), TypeError, "/prompt/1: AgentMessageChunk"),
+        v2.UpdateSessionNotification, update(v2.ContentChunk(message_id="m", content=TEXT)), TypeError,
+        "/update: ContentChunk"),
+    "a variant of another union": (
+        v2.PromptRequest, prompt(TEXT, chunk("x").update), TypeError, "/prompt/1: AgentMessageChunk"),
     "an unknown variant of another union": (
-        v2.UpdateSessionNotification, update(v2.UnknownContentBlock(type="_x")), TypeError, "/update: UnknownContentBlock"),
+        v2.UpdateSessionNotification, update(v2.UnknownContentBlock(type="_x")), TypeError,
+        "/update: UnknownContentBlock"),
     "a dict for a variant": (v2.PromptRequest, prompt({"type": "text", "text": "t"}), TypeError, "/prompt/0: dict"),
     "a dict for a message": (v2.NewSessionRequest, {"cwd": "/w"}, TypeError, "expected NewSessionRequest, got dict"),
     "nothing for a message": (v2.NewSessionRequest, None, TypeError, "got NoneType"),
@@ -57,7 +60,8 @@ WRONG: dict[str, tuple[Any, Any, type[Exception], str]] = {
         v2.UpdateSessionNotification, update(v2.RunningStateUpdate(state="walking")),  # type: ignore[arg-type]
         ValueError, "/update/state: "),
     "an invented tag that is a member": (
-        v2.UpdateSessionNotification, update(v2.IdleStateUpdate(stop_reason="bored")), ValueError,
+        v2.UpdateSessionNotification, update(v2.IdleStateUpdate(stop_reason="bored")),  # type: ignore[arg-type]
+        ValueError,
         "/update/stopReason: 'bored' is not defined"),
 }  # fmt: skip
 

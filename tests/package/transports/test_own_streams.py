@@ -126,9 +126,7 @@ def test_files_are_served_by_threads_of_themselves(tmp_path: Path) -> None:
     source.write_bytes(lines(INITIALIZE, NEW))
     command = [sys.executable, "-W", "error", "-c", agent_program()]
     with source.open("rb") as stdin, target.open("wb") as stdout:
-        subprocess.run(
-            command, stdin=stdin, stdout=stdout, timeout=GUARD, env=os.environ | ENVIRONMENT, check=True
-        )
+        subprocess.run(command, stdin=stdin, stdout=stdout, timeout=GUARD, env=os.environ | ENVIRONMENT, check=True)
     assert [json.loads(line)["id"] for line in target.read_bytes().splitlines()] == [1, 2]
     main = """
 try:
@@ -138,9 +136,7 @@ except ValueError as error:
 """
     command[-1] = agent_program(main)
     with source.open("rb") as stdin, target.open("wb") as stdout:
-        subprocess.run(
-            command, stdin=stdin, stdout=stdout, timeout=GUARD, env=os.environ | ENVIRONMENT, check=True
-        )
+        subprocess.run(command, stdin=stdin, stdout=stdout, timeout=GUARD, env=os.environ | ENVIRONMENT, check=True)
     assert target.read_text().startswith("refused: Pipe transport is only for pipes")
 
 

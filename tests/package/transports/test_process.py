@@ -73,7 +73,7 @@ assert sys.stdin.read() == ""
 
 def test_stderr_is_drained_before_the_first_answer() -> None:
     """256 KiB, without which the process would not come to its answer; in lines of every size, one without an end."""
-    before = "sys.stderr.write('x' * 100 + '\\n'); sys.stderr.write('y' * 300_000 + '\\n'); sys.stderr.write('é' * 9); sys.stderr.flush()"
+    before = "sys.stderr.write('x' * 100 + '\\n' + 'y' * 300_000 + '\\n' + 'é' * 9); sys.stderr.flush()"
 
     async def test() -> None:
         lines: list[str] = []
@@ -120,7 +120,9 @@ def test_exit_code_and_the_end_of_stderr_are_told_at_once(when: str) -> None:
     program = bare_program(before=end) if when == "before" else bare_program(answer=end)
 
     async def test() -> None:
-        with pytest.raises(v2.ConnectionClosed, match=r"process has ended \(exit code 3\); the end of its stderr") as caught:
+        with pytest.raises(
+            v2.ConnectionClosed, match=r"process has ended \(exit code 3\); the end of its stderr"
+        ) as caught:
             async with connected(program):
                 pass
         assert caught.value.exit_code == 3 and caught.value.stderr.endswith(" the reason\n")
@@ -132,7 +134,9 @@ def test_exit_code_and_the_end_of_stderr_are_told_at_once(when: str) -> None:
 def test_the_end_is_told_though_a_grandchild_holds_the_output_open() -> None:
     """The wrapper has ended, its child has not: whoever waits is told, and the child is ended with the group."""
     started = "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
-    answer = "say({'jsonrpc': '2.0', 'id': 1, 'result': RESULT}, {'jsonrpc': '2.0', 'method': '_pid', 'params': child.pid})"
+    answer = (
+        "say({'jsonrpc': '2.0', 'id': 1, 'result': RESULT}, {'jsonrpc': '2.0', 'method': '_pid', 'params': child.pid})"
+    )
     program = bare_program(before=started, answer=answer, after="sys.stdin.buffer.readline(); os._exit(4)")
 
     async def test() -> None:
@@ -171,7 +175,9 @@ def assert_gone(pid: int) -> None:
 
 def test_grandchildren_end_with_a_process_that_ends_by_itself() -> None:
     started = "import subprocess; child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
-    answer = "say({'jsonrpc': '2.0', 'id': 1, 'result': RESULT}, {'jsonrpc': '2.0', 'method': '_pid', 'params': child.pid})"
+    answer = (
+        "say({'jsonrpc': '2.0', 'id': 1, 'result': RESULT}, {'jsonrpc': '2.0', 'method': '_pid', 'params': child.pid})"
+    )
 
     async def test() -> None:
         client = Pids()
@@ -184,7 +190,9 @@ def test_grandchildren_end_with_a_process_that_ends_by_itself() -> None:
 
 def test_a_process_that_does_not_end_is_terminated_then_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "GRACE", 0.2)
-    stubborn = "import signal; signal.signal(signal.SIGTERM, lambda *_: print('terminated', file=sys.stderr, flush=True))"
+    stubborn = (
+        "import signal; signal.signal(signal.SIGTERM, lambda *_: print('terminated', file=sys.stderr, flush=True))"
+    )
     forever = "while True: time.sleep(600)"
 
     async def test() -> None:
@@ -248,7 +256,10 @@ def test_a_byte_order_mark_before_the_first_message() -> None:
 
 
 def test_environment_and_folder(tmp_path: Path) -> None:
-    answer = "RESULT['info']['name'] = os.environ['OURS'] + os.getcwd() + str('PATH' in os.environ)\nsay({'jsonrpc': '2.0', 'id': 1, 'result': RESULT})"
+    answer = """
+RESULT['info']['name'] = os.environ['OURS'] + os.getcwd() + str('PATH' in os.environ)
+say({'jsonrpc': '2.0', 'id': 1, 'result': RESULT})
+"""
 
     async def test() -> None:
         async with connected(bare_program(answer=answer), env={"OURS": "set "}, cwd=tmp_path) as agent:
