@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 import logging
 import math
-from collections import deque
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Literal, cast
 
 from msgspec import UNSET
@@ -21,6 +20,7 @@ from . import jsonrpc
 from .calls import Call, Calls, read_result
 from .context import Context, current, is_stray_cancellation, waits_for_itself
 from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
+from .flow import HOLD, Flow
 from .foreign import decode_any
 from .ordering import MAX_QUEUED, Ordered
 from .routing import Kind, MethodNotFound, Route
@@ -68,9 +68,9 @@ class Connection:
         self._observer = observer
         self._calls = Calls()
         self._serving = Serving(self, max_in_flight)
-        self._paused: set[str] = set()
-        self._ordered = Ordered(max_queued, lambda: self._pause("queue"), lambda: self._resume("queue"))
-        self._held: deque[bytes | Oversized] = deque()
+        self._flow = Flow(transport, self._take)
+        self.received = self._flow.received
+        self._ordered = Ordered(max_queued, lambda: self._flow.pause("queue"), lambda: self._flow.resume("queue"))
         self._tasks: set[asyncio.Task[None]] = set()
         self._lost: ConnectionClosed | None = None
         self._ending = asyncio.Event()
@@ -169,15 +169,17 @@ class Connection:
             raise
         finally:
             self._calls.remove(call)
-            self._ordered.free(self._calls.inside > 0)
+            if call.inside:
+                self._ordered.free(self._calls.inside > 0)
         return read_result(answer, method, result)
 
     def _begin(self, identity: int, method: str, holds: bool) -> Call:
-        call = self._calls.add(identity, method, waits_for_itself(self), holds)
-        self._ordered.free(self._calls.inside > 0)
-        if self._paused:
-            self.release()
-        return call
+        inside = current.get() is not None and waits_for_itself(self)
+        if inside:
+            self._ordered.free(True)
+        if self._flow.holding:
+            self._flow.release()
+        return self._calls.add(identity, method, inside, holds)
 
     async def _within(self, limit: float, call: Call, full: bool) -> jsonrpc.Response:
         async with asyncio.timeout(limit):
@@ -220,14 +222,14 @@ class Connection:
     def _reply(self, frame: bytes) -> None:
         """Answer from within reading: which pauses while nobody takes the answers."""
         with contextlib.suppress(ConnectionClosed):
-            if self.write(frame) and "output" not in self._paused:
-                self._pause("output")
+            if self.write(frame) and not self._flow.is_paused("output"):
+                self._flow.pause("output")
                 self._spawn(self._wait_for_room())
 
     async def _wait_for_room(self) -> None:
         with contextlib.suppress(ConnectionClosed):
             await self.transport.drain()
-        self._resume("output")
+        self._flow.resume("output")
 
     def _observe(self, direction: Literal["in", "out"], frame: bytes) -> None:
         assert self._observer is not None
@@ -238,37 +240,9 @@ class Connection:
 
     # reading
 
-    def _pause(self, why: str) -> None:
-        self._paused.add(why)
-        self.transport.pause()
-
-    def _resume(self, why: str) -> None:
-        if why in self._paused:
-            self._paused.remove(why)
-            if not self._paused:
-                self.transport.resume()
-
     def release(self) -> None:
         """Go on reading after the answer to a call that `holds`."""
-        if "hold" not in self._paused:
-            return
-        self._paused.discard("hold")
-        held = list(self._held)
-        self._held.clear()
-        self.received(held)
-        if not self._paused:
-            self.transport.resume()
-
-    def received(self, frames: Iterable[bytes | Oversized]) -> None:
-        """Frames that the transport brought."""
-        for frame in frames:
-            if "hold" in self._paused:
-                self._held.append(frame)
-                continue
-            try:
-                self._take(frame)
-            except Exception:
-                log.exception("a frame could not be handled")
+        self._flow.release()
 
     def ended(self, error: ConnectionClosed) -> None:
         """The transport will bring nothing more: what came is still handled, and what was asked is still answered."""
@@ -325,7 +299,7 @@ class Connection:
         if call is None:
             return
         if call.holds:
-            self._pause("hold")
+            self._flow.pause(HOLD)
         if call.inside or self._ordered.idle:
             call.settle(message)
         else:

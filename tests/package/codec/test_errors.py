@@ -221,3 +221,14 @@ def test_alternatives_do_not_depend_on_where_one_starts(tmp_path: Path) -> None:
                 tiny.decode(json.dumps(value), getattr(tiny, name))
             assert failed.value.pointer == "/left/left/value"
             assert failed.value.reason == "expected integer, got string"
+
+
+def test_numbers_of_a_closed_set(tmp_path: Path) -> None:
+    """True is no 1, and neither is 1.0."""
+    tiny = build(tmp_path, {"Level": {"type": "object", "properties": {"level": {"enum": [0, 1]}}}})
+    assert tiny.convert({"level": 1}, tiny.Level).level == 1
+    for wrong, shown in ((True, "True"), (False, "False"), (1.0, "number"), (2, "2"), ("1", "'1'")):
+        for read, data in ((tiny.convert, {"level": wrong}), (tiny.decode, json.dumps({"level": wrong}))):
+            with pytest.raises(tiny.DecodeError) as failed:
+                read(data, tiny.Level)
+            assert (failed.value.pointer, failed.value.reason) == ("/level", f"expected 0 or 1, got {shown}")

@@ -142,3 +142,24 @@ def test_combinations_that_no_published_schema_has(tmp_path: Path) -> None:
     assert outcome("Level", "x") == "/a"
     assert tiny.convert({}, tiny.Level) == tiny.Level()
     assert v2.convert({"toolCallId": "t", "title": 5}, v2.ToolCallUpdate).title is UNSET
+
+
+def test_nothing_is_reported_of_a_group_that_lost(tmp_path: Path) -> None:
+    """Both groups are there by their keys, and one of them, whose first property is tolerated, fails."""
+    note = {"type": "string", "x-deserialize-default-on-error": True}
+    number = {"type": "integer"}
+    groups = [
+        {"title": "A", "type": "object", "properties": {"note": note, "a": number}, "required": ["a"]},
+        {"title": "B", "type": "object", "properties": {"b": number}, "required": ["b"]},
+    ]
+    tiny = build(tmp_path, {"Grouped": {"type": "object", "properties": {"m": number}, "anyOf": groups}})
+    found: list[str] = []
+    for value, reports, written in (
+        ({"note": 5, "a": "x", "b": 1}, [], {"b": 1}),
+        ({"note": 5, "a": 2, "b": "x"}, ["/note"], {"a": 2}),
+        ({"note": 5, "a": 2, "b": 1}, ["/note"], {"a": 2, "b": 1}),
+        ({"note": 5, "b": 1}, [], {"b": 1}),
+    ):
+        found.clear()
+        model = tiny.convert(value, tiny.Grouped, on_tolerated=lambda pointer, _: found.append(pointer))
+        assert (found, tiny.to_builtins(model)) == (reports, written)

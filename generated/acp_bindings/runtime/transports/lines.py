@@ -6,6 +6,7 @@ import msgspec
 
 _BOM = b"\xef\xbb\xbf"
 _SPACE = b" \t\r"
+_BLANK = _SPACE + b"\n"
 SLACK = 64
 """Bytes over the limit that a line may have while it is not known whether they are blanks."""
 PIECES = 4096
@@ -41,6 +42,10 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[bytes | Oversized]:
         """The lines that these bytes complete."""
+        if not self._size and len(data) <= self.limit and data.find(b"\n") == len(data) - 1 and not self._first:
+            # One line, as a whole: what comes when nobody is in a hurry.
+            line = data.strip(_BLANK)
+            return [line] if line else []
         *ended, rest = data.split(b"\n")
         found: list[bytes | Oversized] = []
         for piece in ended:
