@@ -86,6 +86,7 @@ DEEP = {
     "Tree": {"anyOf": [{"$ref": "#/$defs/Branch"}, {"$ref": "#/$defs/Leaf"}]},
     "Branch": {"type": "object", "properties": {"left": {"$ref": "#/$defs/Tree"}}, "required": ["left"]},
     "Leaf": {"type": "object", "properties": {"value": S}, "required": ["value"]},
+    "List": {"type": "object", "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/List"}}}},
 }  # fmt: skip
 
 
@@ -128,6 +129,11 @@ def test_deep_values(tmp_path: Path) -> None:
     )
     tolerated = chain(400, "child", {"name": "n", "note": 5}, name="n")
     assert outcome(tiny, "Node", tolerated) == (False, [f"{way}/note"])
+    # C goes deeper than the walk would, whether it is given text or a value.
+    items: Any = {"kids": []}
+    for _ in range(300):
+        items = {"kids": [items]}
+    assert outcome(tiny, "List", items)[1] == []
     assert outcome(tiny, "Tree", chain(200, "left", {"value": "x"})) == (True, [])
     assert outcome(tiny, "Tree", chain(200, "left", {"value": 5}))[0] == "/left" * 200 + "/value"
     for name, value in (

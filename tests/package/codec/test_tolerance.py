@@ -163,3 +163,25 @@ def test_nothing_is_reported_of_a_group_that_lost(tmp_path: Path) -> None:
         found.clear()
         model = tiny.convert(value, tiny.Grouped, on_tolerated=lambda pointer, _: found.append(pointer))
         assert (found, tiny.to_builtins(model)) == (reports, written)
+
+
+def test_a_value_that_alternatives_meet_again(tmp_path: Path) -> None:
+    """What was made of it before is used again, with its reports where it now stands."""
+    note = {"type": "string", "x-deserialize-default-on-error": True}
+    links = {wire: {"$ref": "#/$defs/Tree"} for wire in ("left", "right")}
+    string = {"type": "string"}
+    tiny = build(
+        tmp_path,
+        {
+            "Tree": {"anyOf": [{"$ref": "#/$defs/First"}, {"$ref": "#/$defs/Second"}]},
+            "First": {"type": "object", "properties": {**links, "note": note, "last": string}},
+            "Second": {"type": "object", "properties": {**links, "note": note}},
+        },
+    )
+    leaf = {"note": 5, "last": 6}
+    value = {"left": leaf, "right": {"left": leaf, "note": "", "last": 7}, "note": "", "last": 8}
+    for read, data in ((tiny.convert, value), (tiny.decode, json.dumps(value))):
+        found: list[str] = []
+        tree = read(data, tiny.Tree, on_tolerated=lambda pointer, _, to=found: to.append(pointer))
+        assert found == ["/left/note", "/right/left/note"]
+        assert tiny.to_builtins(tree) == {"left": {}, "right": {"left": {}, "note": ""}, "note": ""}
