@@ -75,9 +75,15 @@ class _Compiler:
         self.nodes: dict[int, tuple[Any, Node]] = {}
         self.structs: dict[tuple[type[Model], bool, frozenset[str]], StructNode] = {}
         self.untagged: list[UntaggedNode] = []
+        self.waiting: list[tuple[StructNode, frozenset[str]]] = []
 
     def run(self, form: Any) -> Node:
         node = self.node(form)
+        # One after the other and not one inside the other: a class may contain itself, and chains may be long.
+        while self.waiting:
+            struct, foreign = self.waiting.pop()
+            fields = msgspec.structs.fields(struct.cls)
+            struct.members = tuple(self._member(field, field.name in foreign) for field in fields)
         for struct in self.structs.values():
             below = _below(struct)
             struct.recursive = struct in below
@@ -200,8 +206,7 @@ class _Compiler:
             foreign = foreign | frozenset(getattr(cls, "_variant_only", ()))
             if isinstance(config.tag, str) and config.tag_field and not getattr(cls, "_definition", True):
                 node.tag = (config.tag_field, config.tag)
-        # Apart from the constructor, since a class may contain itself.
-        node.members = tuple(self._member(field, field.name in foreign) for field in msgspec.structs.fields(cls))
+        self.waiting.append((node, foreign))
         return node
 
     def _member(self, field: msgspec.structs.FieldInfo, foreign: bool) -> Member:

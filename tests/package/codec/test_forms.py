@@ -14,7 +14,7 @@ import pytest
 from acp_bindings import v2
 
 from tests.package.codec.profiles import same
-from tests.support.tiny import build
+from tests.support.tiny import build, ref
 
 BLOCKS = [{"type": "text", "text": "x"}, {"type": "_x"}]
 Read = Callable[[Any, Any], Any]
@@ -152,3 +152,11 @@ def test_deep_free_form_values() -> None:
         block = v2.decode(json.dumps({"type": "_x", "deep": deep, **how}), v2.ContentBlock)
         assert isinstance(block, v2.UnknownContentBlock)
         assert block.raw["deep"] == deep
+
+
+def test_a_long_chain_of_definitions(tmp_path: Path) -> None:
+    """Compiling a type does not go as deep as its definitions refer to each other."""
+    text = {"type": "string", "x-deserialize-default-on-error": True}
+    links = {f"C{i}": {"type": "object", "properties": {"next": ref(f"C{i + 1}"), "text": text}} for i in range(300)}
+    tiny = build(tmp_path, links | {"C300": {"type": "object", "properties": {"text": text}}})
+    assert tiny.decode(b'{"text":5}', tiny.C0) == tiny.C0()
