@@ -7,11 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import black
 import jinja2
-from black.mode import TargetVersion
 
 from codegen import __version__, ir
+from codegen.formatting import format_all
 from codegen.method_views import method_exports, method_views, side_views
 from codegen.python import literal, strings
 from codegen.sharing import shared
@@ -33,7 +32,6 @@ IMPORTS = {
     ),
     "{runtime}.unions": frozenset("TaggedUnion stands_for tagged_union untagged_union".split()),
 }
-_MODE = black.Mode(line_length=120, target_versions={TargetVersion.PY311}, magic_trailing_comma=False)
 
 
 def render(profiles: Sequence[ir.Profile], package: str, templates: Path, project: bool) -> dict[str, str]:
@@ -48,19 +46,21 @@ def render(profiles: Sequence[ir.Profile], package: str, templates: Path, projec
     )
     environment.filters |= {"literal": literal, "strings": strings}
     by_name = {profile.name: profile for profile in profiles}
-    files: dict[str, str] = {}
+    code: dict[str, str] = {}
     for profile in profiles:
         for template, context in _contexts(profile, by_name.get(f"{profile.version}/stable"), profiles):
-            files[f"{package}/{folder(profile)}/{template}"] = _python(
-                environment, f"profile/{template}.jinja", context
-            )
+            path = f"{package}/{folder(profile)}/{template}"
+            code[path] = environment.get_template(f"profile/{template}.jinja").render(context)
         if profile.channel == "unstable" and f"{profile.version}/stable" not in by_name:
             context = {"header": header(profile), "title": _title(profile)}
-            files[f"{package}/{profile.version}/__init__.py"] = _python(environment, "version.py.jinja", context)
+            code[f"{package}/{profile.version}/__init__.py"] = environment.get_template("version.py.jinja").render(
+                context
+            )
     context = _package_context(profiles, package)
-    files[f"{package}/__init__.py"] = _python(environment, "__init__.py.jinja", context)
-    for path in sorted((*templates.glob("runtime/**/*.py"), *templates.glob("*.py"), templates / "py.typed")):
-        files[f"{package}/{path.relative_to(templates).as_posix()}"] = path.read_text(encoding="utf-8")
+    code[f"{package}/__init__.py"] = environment.get_template("__init__.py.jinja").render(context)
+    files = format_all(code)
+    for source in (*templates.glob("runtime/**/*.py"), *templates.glob("*.py"), templates / "py.typed"):
+        files[f"{package}/{source.relative_to(templates).as_posix()}"] = source.read_text(encoding="utf-8")
     if project:
         for name in ("pyproject.toml", "README.md"):
             files[name] = environment.get_template(f"project/{name}.jinja").render(context)
@@ -174,7 +174,3 @@ def _package_context(profiles: Sequence[ir.Profile], package: str) -> dict[str, 
             for profile in profiles
         ],
     }
-
-
-def _python(environment: jinja2.Environment, template: str, context: Mapping[str, Any]) -> str:
-    return black.format_str(environment.get_template(template).render(context), mode=_MODE)

@@ -11,12 +11,13 @@ import math
 import re
 import reprlib
 from collections.abc import Iterator
-from typing import Any, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 from urllib.parse import unquote
 
-from jsonschema import Draft202012Validator, FormatChecker
-
 from codegen.errors import CodegenError, Diagnostic, fail
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
 
 MAX_DEPTH: Final = 64
 """Levels of nested JSON arrays and objects in a schema; published ones have 11."""
@@ -153,16 +154,19 @@ def check_metaschema(schema: dict[str, Any], place: str) -> None:
 
 _Problem: TypeAlias = tuple[Path, str, str]  # where, found, expected
 
-_FORMATS: Final = FormatChecker(formats=())
 
-
-@_FORMATS.checks("regex", raises=(re.error, OverflowError, RecursionError))
 def _is_regex(value: object) -> bool:
     # Python's own dialect: the generated models hand patterns to it.
     return not isinstance(value, str) or bool(re.compile(value))
 
 
-_METASCHEMA: Final = Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=_FORMATS)
+def _metaschema() -> Validator:
+    # Imported here: generating from a locked schema does without it, and it takes its time.
+    from jsonschema import Draft202012Validator, FormatChecker
+
+    formats = FormatChecker(formats=())
+    formats.checks("regex", raises=(re.error, OverflowError, RecursionError))(_is_regex)
+    return Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=formats)
 
 
 def _dialect(schema: dict[str, Any]) -> Iterator[_Problem]:
@@ -172,7 +176,7 @@ def _dialect(schema: dict[str, Any]) -> Iterator[_Problem]:
 
 
 def _invalid(schema: dict[str, Any]) -> Iterator[_Problem]:
-    for error in _METASCHEMA.iter_errors(schema):
+    for error in _metaschema().iter_errors(schema):
         expected = f"{error.validator} {reprlib.repr(error.validator_value)}, by the 2020-12 metaschema"
         yield tuple(error.absolute_path), reprlib.repr(error.instance), expected
 
