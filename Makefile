@@ -3,7 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PROFILES := --profile v2/stable --profile v2/unstable
 
 .PHONY: generate test check test-all interop differential bench clean
 

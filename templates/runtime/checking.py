@@ -99,7 +99,11 @@ def _made_up(node: Node, model: Any) -> Iterator[tuple[Path, str]] | tuple[()]:
 
 
 def _wrong_class(wanted: str, value: Any) -> _WrongClass:
-    return _WrongClass(f"expected {wanted}, got {value.__class__.__name__}")
+    found = value.__class__.__name__
+    if found in wanted.split(" or "):
+        # The stable channel's class in place of the unstable one's, say.
+        found += f" of another profile ({value.__class__.__module__})"
+    return _WrongClass(f"expected {wanted}, got {found}")
 
 
 def _check_of(node: Node) -> Check | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from acp_bindings import memory, v2
+from acp_bindings.runtime.checking import refuse_wrong
 from acp_bindings.runtime.connection import Context
 from acp_bindings.v2 import unstable
 
@@ -177,3 +178,9 @@ def test_check_looks_into_what_is_nested() -> None:
     plan = v2.PromptRequest(session_id=SESSION, prompt=[TEXT, v2.ToolCallUpdate(tool_call_id="t")])  # type: ignore[list-item]
     pointer, reason = v2.check(plan)[0]
     assert pointer == "/prompt/1" and "ToolCallUpdate has no tag here" in reason
+
+
+def test_a_class_of_another_profile_is_named_with_its_module() -> None:
+    stable = v2.NewSessionRequest(cwd="/w")
+    with pytest.raises(TypeError, match=r"expected NewSessionRequest, got .* of another profile \(acp_bindings\.v2\."):
+        refuse_wrong(stable, unstable.NewSessionRequest, strict=False)
