@@ -4,7 +4,6 @@ One Node process (`validate.mjs`) answers them all. A thread writes while the ca
 with nobody to empty it, and what is under way is bounded by what the pipes hold.
 """
 
-import fcntl
 import json
 import subprocess
 import tempfile
@@ -15,9 +14,10 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any
 
+from tests.support import npm
+
 HERE = Path(__file__).resolve().parent
 SDK = "@agentclientprotocol/sdk"
-INSTALL_TIMEOUT = 300  # seconds
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,12 @@ class Answer:
 
 def pinned() -> str:
     """The SDK version that package.json asks for."""
-    version: str = json.loads((HERE / "package.json").read_text())["dependencies"][SDK]
-    return version
+    return npm.pinned(HERE, SDK)
 
 
 def install() -> None:
-    """Bring the pinned SDK into node_modules, unless it is there. Raises CalledProcessError."""
-    found = HERE / "node_modules" / SDK / "package.json"
-    command = ["npm", "install", "--no-package-lock", "--ignore-scripts", "--no-audit", "--no-fund"]
-    with (HERE / "package.json").open() as wanted:
-        fcntl.flock(wanted, fcntl.LOCK_EX)  # tests run in several processes
-        if not found.is_file() or json.loads(found.read_text())["version"] != pinned():
-            subprocess.run(command, cwd=HERE, check=True, capture_output=True, timeout=INSTALL_TIMEOUT)
+    """Install the pinned SDK, unless it is there. Raises as `npm.install` does."""
+    npm.install(HERE, SDK)
 
 
 def ask(requests: Iterable[Request]) -> Generator[tuple[Request, Answer], None, None]:

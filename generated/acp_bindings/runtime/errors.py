@@ -1,6 +1,7 @@
 """Every error that this package raises on purpose.
 
 AcpError
+    PointedError      (ValueError) of the two below: something is wrong with one value
     DecodeError       (ValueError) a message that does not fit its type: `pointer` into it, and the `reason`
     EncodeError       (ValueError) a model that has no JSON form
     RequestError      an error that the peer sent, or that a handler sends
@@ -24,32 +25,34 @@ def shortened(text: str) -> str:
     return text if len(text) <= 200 else f"{text[:100]}...{text[-97:]}"
 
 
-class DecodeError(AcpError, ValueError):
+class PointedError(AcpError, ValueError):
+    """What is wrong with one value: `pointer` is the RFC 6901 JSON Pointer to it, empty for the whole, `reason` why."""
+
+    whole = "value"
+
+    def __init__(self, pointer: str, reason: str) -> None:
+        super().__init__(pointer, reason)
+        self.pointer = pointer
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"{shortened(self.pointer) or self.whole}: {self.reason}"
+
+
+class DecodeError(PointedError):
     """A message that does not fit its type.
 
-    `pointer` is an RFC 6901 JSON Pointer to the value that is wrong, or to the place of one that is missing; the whole
-    message is the empty pointer. `reason` says what was expected there and what was found.
+    `pointer` leads to the value that is wrong, or to the place of one that is missing. `reason` says what was expected
+    there and what was found.
     """
 
-    def __init__(self, pointer: str, reason: str) -> None:
-        super().__init__(pointer, reason)
-        self.pointer = pointer
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{shortened(self.pointer) or 'message'}: {self.reason}"
+    whole = "message"
 
 
-class EncodeError(AcpError, ValueError):
-    """A model that cannot be written as JSON. `pointer` leads to the value, as in `DecodeError`."""
+class EncodeError(PointedError):
+    """A model that cannot be written as JSON."""
 
-    def __init__(self, pointer: str, reason: str) -> None:
-        super().__init__(pointer, reason)
-        self.pointer = pointer
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{shortened(self.pointer) or 'model'}: {self.reason}"
+    whole = "model"
 
 
 class RequestError(AcpError):

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.interop.goose.binary import PACKAGE, UnavailableError, install, pinned
+from tests.interop.goose.binary import PACKAGE, install, pinned
+from tests.support.npm import UnavailableError
 
 
 @pytest.fixture(scope="session")

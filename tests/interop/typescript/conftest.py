@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.interop.typescript.node import SDK, UnavailableError, install, pinned
+from tests.interop.typescript.node import SDK, install, pinned
+from tests.support.npm import UnavailableError
 
 
 @pytest.fixture(scope="session", autouse=True)
