@@ -1,4 +1,7 @@
-"""What any agent has to do at least: read a line, decode it, encode an answer, write it. No dispatch, no tasks."""
+"""What any agent has to do at least: read a line, decode it, encode an answer, write it.
+
+Each request has a task of its own, since a slow one must not hold up the next; no dispatch, no checks, no errors.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,19 @@ async def main() -> None:
     writer = asyncio.StreamWriter(transport, protocol, reader, loop)
     decoder = msgspec.json.Decoder(Request)
     encoder = msgspec.json.Encoder()
-    while line := await reader.readline():
+    tasks = set()
+
+    async def answer(line: bytes) -> None:
         request = decoder.decode(line)
         v1.decode(request.params, v1.PromptRequest)
         result = msgspec.Raw(v1.encode(v1.PromptResponse(stop_reason="end_turn")))
         writer.write(encoder.encode({"jsonrpc": "2.0", "id": request.id, "result": result}) + b"\n")
         await writer.drain()
+
+    while line := await reader.readline():
+        task = asyncio.create_task(answer(line))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
 
 
 if __name__ == "__main__":
