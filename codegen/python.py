@@ -104,9 +104,12 @@ class Printer:
         bounds = {"min_length": kind.min_length, "pattern": kind.pattern}
         return _bounded(base, {key: value for key, value in bounds.items() if value})
 
-    def field(self, field: ir.Field, hidden: frozenset[str]) -> str:
-        """The annotation of a member: its type, UNSET where it may be absent, and the marks of its tolerance."""
-        optional = self.is_optional(field)
+    def field(self, field: ir.Field, hidden: frozenset[str], grouped: bool = False) -> str:
+        """The annotation of a member: its type, UNSET where it may be absent, and the marks of its tolerance.
+
+        `grouped` members tell by their absence which group of properties is there, lists and maps too.
+        """
+        optional = grouped or self.is_optional(field)
         plain = field.on_error and not (field.skip_items or field.on_null)
         if field.wire == "_meta" and field.type == META and plain and optional:
             return "MetaField"
@@ -138,7 +141,7 @@ class Printer:
             kind = target.type
         return kind
 
-    def default(self, field: ir.Field, hidden: frozenset[str]) -> str:
+    def default(self, field: ir.Field, hidden: frozenset[str], grouped: bool = False) -> str:
         """What stands after the equals sign; empty for a required member that needs no wire name."""
         name = "" if camel(field.name) == field.wire else f"name={literal(field.wire)}"
         if field.constant:
@@ -153,7 +156,7 @@ class Printer:
                 return _call("schema_default", text, name)
             return _call("_field", f"default_factory=lambda: {text}", name)
         kind = self.resolved(field.type)
-        if isinstance(kind, ir.Array | ir.Map):
+        if isinstance(kind, ir.Array | ir.Map) and not grouped:
             factory = _builtin("list" if isinstance(kind, ir.Array) else "dict", hidden)
             return _call("_field", f"default_factory={factory}", name)
         return _call("_field", "default=UNSET", name) if name else "UNSET"

@@ -118,7 +118,7 @@ class Views:
                 lines = ["__slots__ = ()", f"_tag: ClassVar[str] = {literal(fallback.tag)}", *_groups(fallback.groups)]
                 return View(
                     "class", name, _doc(fallback.doc), heading="UnknownVariant", lines=tuple(lines),
-                    fields=self._fields(fallback.fields), exports=(name,),
+                    fields=self._fields(fallback.fields, fallback.groups), exports=(name,),
                 )  # fmt: skip
             case ir.TaggedUnion() as union:
                 value = " | ".join(union.classes())
@@ -169,17 +169,23 @@ class Views:
         stands = described(struct.stands_for) if struct.stands_for else ""
         return View(
             "class", struct.name, _doc(struct.doc), heading=", ".join(heading), lines=tuple(lines),
-            fields=self._fields(struct.fields), stands_for=stands, exports=(struct.name,),
+            fields=self._fields(struct.fields, struct.groups), stands_for=stands, exports=(struct.name,),
         )  # fmt: skip
 
     def _inherits_groups(self, struct: ir.Struct) -> bool:
         base = self.definitions.get(struct.base or "")
         return isinstance(base, ir.Struct) and base.groups == struct.groups
 
-    def _fields(self, fields: tuple[ir.Field, ...]) -> tuple[FieldView, ...]:
+    def _fields(self, fields: tuple[ir.Field, ...], groups: ir.Groups | None = None) -> tuple[FieldView, ...]:
         hidden = hidden_builtins(fields)
+        grouped = {name for group in groups.groups for name in group.members} if groups else set()
         return tuple(
-            FieldView(one.name, self.printer.field(one, hidden), self.printer.default(one, hidden), _doc(one.doc))
+            FieldView(
+                one.name,
+                self.printer.field(one, hidden, one.name in grouped and not one.default),
+                self.printer.default(one, hidden, one.name in grouped),
+                _doc(one.doc),
+            )
             for one in fields
         )
 

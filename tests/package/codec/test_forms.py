@@ -160,3 +160,26 @@ def test_a_long_chain_of_definitions(tmp_path: Path) -> None:
     links = {f"C{i}": {"type": "object", "properties": {"next": ref(f"C{i + 1}"), "text": text}} for i in range(300)}
     tiny = build(tmp_path, links | {"C300": {"type": "object", "properties": {"text": text}}})
     assert tiny.decode(b'{"text":5}', tiny.C0) == tiny.C0()
+
+
+def test_groups_told_by_arrays_and_maps(tmp_path: Path) -> None:
+    """An empty array is there; an absent one is not, and says that its group is not."""
+    names = {"type": "array", "items": S}
+    groups = [
+        {"title": "A", "type": "object", "properties": {"ids": names, "note": S}, "required": ["ids"]},
+        {"title": "B", "type": "object", "properties": {"env": {"type": "object"}, "tags": names}, "required": ["env"]},
+    ]
+    tiny = build(tmp_path, {"One": {"type": "object", "properties": {"m": S}, "oneOf": groups}})
+    values: list[dict[str, Any]] = [{"ids": ["a"]}, {"ids": []}, {"env": {}, "tags": ["t"]}, {"env": {}, "tags": []}]
+    for value in values:
+        for read, data in ((tiny.decode, json.dumps(value)), (tiny.convert, value)):
+            assert tiny.to_builtins(read(data, tiny.One)) == value
+            # What belongs to the other group is a stray.
+            strays = value | ({"tags": 5} if "ids" in value else {"note": 5})
+            assert tiny.to_builtins(tiny.convert(strays, tiny.One)) == value
+    wrongs: list[dict[str, Any]] = [{}, {"ids": [], "env": {}}, {"note": "x", "tags": []}]
+    for wrong in wrongs:
+        with pytest.raises(tiny.DecodeError) as failed:
+            tiny.convert(wrong, tiny.One)
+        assert (failed.value.pointer, failed.value.reason) == ("", "expected exactly one of A (ids) or B (env)")
+    assert tiny.One(ids=[]) == tiny.convert({"ids": []}, tiny.One)
