@@ -56,6 +56,7 @@ def reports_problems(command: F) -> F:
             console.print("Nothing was written.", style="dim")
             sys.exit(2)
 
+    # `wraps` keeps the signature, but its type does not say so.
     return run  # type: ignore[return-value]
 
 

@@ -88,6 +88,7 @@ def tagged_union(description: TaggedUnion) -> Any:
 
 def stands_for(cls: type[Model], description: TaggedUnion) -> None:
     """Say that `cls` bears the name of a union definition: decoded on its own, it is that union."""
+    # Not declared on Model: msgspec would make it a field.
     cls._stands_for = description  # type: ignore[attr-defined]
 
 

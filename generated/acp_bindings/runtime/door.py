@@ -89,6 +89,7 @@ class Door:
 
         async def call(_: Any, context: Context) -> Any:
             try:
+                # Every generated agent class has it; their common base knows no method by name.
                 answer = await agent.initialize(params, context)  # type: ignore[attr-defined]
             except BaseException:
                 if not self.used:

@@ -167,6 +167,7 @@ class ReadEnd(asyncio.Protocol):
     """What the event loop tells of a pipe that we read."""
 
     def __init__(self, data: Callable[[bytes], None], end: Callable[[], None]) -> None:
+        # In place of the method, so that each chunk costs one call less.
         self.data_received = data  # type: ignore[assignment, method-assign]
         self._end = end
 
