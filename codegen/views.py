@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from codegen import ir
-from codegen.errors import fail
 from codegen.names import constant_name
 from codegen.python import Printer, docstring, hidden_builtins, literal, strings
 
@@ -62,7 +61,6 @@ class Views:
     """Views of the definitions that a profile's own module has to define."""
 
     def __init__(self, profile: ir.Profile, own: frozenset[str]) -> None:
-        self.profile = profile
         self.own = own
         self.definitions = profile.definitions
         self.printer = Printer(profile.definitions)
@@ -73,10 +71,10 @@ class Views:
         ordered: dict[str, None] = {}
         for name in names:
             if self._is_class(name):
-                self._place(name, ordered, (), self._bases)
+                self._place(name, ordered, self._bases)
         for name in names:
             if not self._is_class(name):
-                self._place(name, ordered, (), self._eager)
+                self._place(name, ordered, self._eager)
         return [self.view(name) for name in ordered]
 
     def _is_class(self, name: str) -> bool:
@@ -91,14 +89,12 @@ class Views:
         """Aliases that must be there when this one is evaluated."""
         yield from (one for one in ir.references(self.definitions[name]) if not self._is_class(one))
 
-    def _place(self, name: str, ordered: dict[str, None], open_names: tuple[str, ...], needs: Needs) -> None:
+    def _place(self, name: str, ordered: dict[str, None], needs: Needs) -> None:
+        # This ends: lowering has refused bases and aliases that lead back to themselves.
         if name in ordered or name not in self.own:
             return
-        if name in open_names:
-            way = " -> ".join((*open_names, name))
-            raise fail(f"{self.profile.name} {name}", f"an alias that contains itself ({way})", "an object in between")
         for needed in needs(name):
-            self._place(needed, ordered, (*open_names, name), needs)
+            self._place(needed, ordered, needs)
         ordered[name] = None
 
     def view(self, name: str) -> View:
@@ -131,13 +127,8 @@ class Views:
 
     def _enum(self, enum: ir.Enum) -> View:
         if enum.kind == "integer" and enum.open:
-            taken: dict[str, str | int] = {}
-            for title, value in enum.members:
-                if taken.setdefault(constant_name(title), value) != value:
-                    raise fail(
-                        f"{self.profile.name} {enum.name}", f"two constants titled {title!r}", "titles that differ"
-                    )
-            lines = [f"{name}: Final = {literal(value)}" for name, value in taken.items()]
+            constants = {constant_name(title): value for title, value in enum.members}
+            lines = [f"{name}: Final = {literal(value)}" for name, value in constants.items()]
             kind = self.printer.annotation(ir.Scalar("integer", enum.minimum, enum.maximum))
             lines.insert(0, f"_type: ClassVar[Any] = {kind}")
             return View(
