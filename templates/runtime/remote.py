@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .checking import refuse_wrong
@@ -10,10 +10,12 @@ from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .sessions.inbox import Inbox
 
 
 class Remote:
-    """Calls the other side over one connection. `initialized` is what it answered to `initialize`.
+    """Calls the other side over one connection. `initialized` is what it answered to `initialize`, `inbox` has the
+    sessions that are open with it.
 
     `strict` validates every message before it is sent (`check`); what is wrong raises ValueError and nothing is sent.
     """
@@ -25,11 +27,14 @@ class Remote:
         self.connection = connection
         self.initialized = initialized
         self.strict = strict
+        self.inbox: Inbox | None = None
 
-    def _call(self, method: str, request: Any, timeout: float | None) -> Awaitable[Any]:
+    def _call(
+        self, method: str, request: Any, timeout: float | None, then: Callable[[], None] | None = None
+    ) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
-        return self.connection.request(method, request, spec.result, timeout=timeout)
+        return self.connection.request(method, request, spec.result, timeout=timeout, then=then)
 
     def _notify(self, method: str, notification: Any) -> Awaitable[None]:
         refuse_wrong(notification, self._methods[self._side, "notification", method].params, self.strict)

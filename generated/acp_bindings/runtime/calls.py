@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -22,15 +23,25 @@ class Call:
     """A call that waits. The answer to one made `inside` a handler does not wait for its turn.
 
     `holds` means that reading pauses after the answer, until the caller has decided what it means for what follows.
+    `then` is called when it is the answer's turn.
     """
 
-    __slots__ = ("answered", "future", "holds", "id", "inside", "method")
+    __slots__ = ("answered", "future", "holds", "id", "inside", "method", "then")
 
-    def __init__(self, identity: int, method: str, inside: bool, holds: bool, future: asyncio.Future[Any]) -> None:
+    def __init__(
+        self,
+        identity: int,
+        method: str,
+        inside: bool,
+        holds: bool,
+        then: Callable[[], None] | None,
+        future: asyncio.Future[Any],
+    ) -> None:
         self.id = identity
         self.method = method
         self.inside = inside
         self.holds = holds
+        self.then = then
         # Its answer has come, but may have to wait for its turn.
         self.answered = False
         self.future: asyncio.Future[jsonrpc.Response] = future
@@ -61,9 +72,11 @@ class Calls:
         self._last += 1
         return self._last
 
-    def add(self, identity: int, method: str, inside: bool, holds: bool) -> Call:
+    def add(
+        self, identity: int, method: str, inside: bool, holds: bool, then: Callable[[], None] | None = None
+    ) -> Call:
         future = self._loop.create_future()
-        call = self._waiting[identity] = Call(identity, method, inside, holds, future)
+        call = self._waiting[identity] = Call(identity, method, inside, holds, then, future)
         if inside:
             self.inside += 1
         return call

@@ -1,0 +1,287 @@
+"""An agent that keeps sessions, of which authors write one function: the turn."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from .. import jsonrpc
+from ..codec import convert, encode
+from ..errors import RequestError
+from ..models import UnknownVariant
+from ..routing import Handler
+from .hosted import AgentSession, Block, error_of, now
+from .stores import PAGE, MemoryStore, SessionRecord, SessionStore
+from .words import Words, new_id
+
+if TYPE_CHECKING:
+    from ..context import Context
+
+S = TypeVar("S", bound=AgentSession[Any, Any, Any])
+NOT_FOUND = -32002
+ABLE = {
+    1: {
+        "loadSession": True,
+        "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}},
+    },
+    2: {"session": {"delete": {}, "fork": {}}},
+}
+"""What it can do, as `initialize` says it, by version; a schema that lacks a word of it lacks the method too."""
+
+
+class SessionAgent(Handler, Generic[S, Block]):
+    """An agent whose sessions are kept for it. Write `turn`:
+
+        class Echo(v2.SessionAgent):
+            async def turn(self, session: v2.AgentSession, prompt: list[v2.ContentBlock]) -> str | None:
+                for block in prompt:
+                    await session.say(block)
+
+    What it returns is the stop reason, None for `end_turn`; a RequestError that it raises is told to the client, of any
+    other exception only that there was one. `session/cancel` cancels its task, and the stop reason is `cancelled`
+    whatever it does then. Prompts that come during a turn are held until it is over. `opened` is called when a session
+    was made or resumed, before the client is told.
+
+    `store` keeps records and histories for `session/list`, resuming and forking: in memory, unless a `SqliteStore` or
+    one of your own is given. Without `capabilities`, what is handled here is advertised.
+    """
+
+    _session: ClassVar[Any]
+
+    def __init__(
+        self, *, info: Any = None, capabilities: Any = None, auth_methods: Any = None, store: SessionStore | None = None
+    ) -> None:
+        super().__init__(info=info, capabilities=capabilities, auth_methods=auth_methods)
+        self.store: SessionStore = store if store is not None else MemoryStore()
+        self.sessions: dict[str, S] = {}
+        self._words = Words(self)
+        if self.capabilities is None:
+            self.capabilities = _able(self._opening)
+
+    async def turn(self, session: S, prompt: list[Block]) -> str | None:
+        """Answer a prompt. Returns the stop reason, None for `end_turn`."""
+        raise NotImplementedError(f"{type(self).__name__} has no turn")
+
+    async def opened(self, session: S) -> None:
+        """A session was made, resumed or forked: set its `commands` and `config_options` here."""
+
+    async def config_changed(self, session: S, option: Any) -> None:
+        """The client has set one of the session's `config_options`, which has its new value already."""
+
+    async def connection_closed(self) -> None:
+        sessions, self.sessions = self.sessions, {}
+        for session in sessions.values():
+            await session._stop()
+
+    # the methods of the protocol
+
+    async def session_new(self, request: Any, context: Context) -> Any:
+        record = SessionRecord(
+            session_id=new_id(),
+            cwd=request.cwd,
+            additional_directories=list(getattr(request, "additional_directories", ())),
+            updated_at=now(),
+        )
+        session = self._keep(record, request, context)
+        await self.store.save(record)
+        return await self._open(session, "session/new", context, session_id=record.session_id)
+
+    async def session_fork(self, request: Any, context: Context) -> Any:
+        origin = await self._find(request, context)
+        await origin.save()
+        record = msgspec.structs.replace(origin.record, session_id=new_id(), cwd=request.cwd, updated_at=now())
+        session = self._keep(record, request, context)
+        await self.store.save(record)
+        await self.store.append(record.session_id, await self.store.history(origin.id))
+        return await self._open(session, "session/fork", context, session_id=record.session_id)
+
+    async def session_load(self, request: Any, context: Context) -> Any:
+        session = await self._find(request, context)
+        await session._replay()
+        return await self._open(session, "session/load", context)
+
+    async def session_resume(self, request: Any, context: Context) -> Any:
+        session = await self._find(request, context)
+        start = getattr(request, "replay_from", None)
+        if isinstance(start, UnknownVariant):
+            raise RequestError(jsonrpc.INVALID_PARAMS, f"history cannot be replayed from {start.tag!r}")
+        if start not in (None, UNSET):
+            await session._replay()
+        answer = await self._open(session, "session/resume", context)
+        if self._words.version > 1:
+            await session._tell_state()
+        return answer
+
+    async def session_list(self, request: Any, context: Context) -> Any:
+        cwd = None if request.cwd is UNSET else request.cwd
+        after = None if request.cursor in (None, UNSET) else _read_cursor(request.cursor)
+        found = await self.store.page(cwd, after, PAGE + 1)
+        wire: dict[str, Any] = {"sessions": [_listed(one) for one in found[:PAGE]]}
+        if len(found) > PAGE:
+            wire["nextCursor"] = _cursor(found[PAGE - 1])
+        return convert(wire, self._words.result("session/list"))
+
+    async def session_close(self, request: Any, context: Context) -> Any:
+        session = self.sessions.pop(request.session_id, None)
+        if session is not None:
+            await session._stop()
+            await self.store.save(session.record)
+        return self._words.result("session/close")()
+
+    async def session_delete(self, request: Any, context: Context) -> Any:
+        session = self.sessions.pop(request.session_id, None)
+        if session is not None:
+            await session._stop()
+        await self.store.delete(request.session_id)
+        return self._words.result("session/delete")()
+
+    async def session_cancel(self, notification: Any, context: Context) -> None:
+        session = self.sessions.get(notification.session_id)
+        if session is not None:
+            session._cancel()
+
+    async def session_set_config_option(self, request: Any, context: Context) -> Any:
+        session = self._live(request.session_id)
+        option = next((one for one in session.config_options if _config_id(one) == request.config_id), None)
+        if option is None:
+            raise RequestError(jsonrpc.INVALID_PARAMS, f"no configuration option {request.config_id!r}")
+        value = request.value
+        if not _fits(option, value):
+            raise RequestError(jsonrpc.INVALID_PARAMS, f"not a value of {request.config_id!r}: {value!r:.80}")
+        option.current_value = value
+        await self.config_changed(session, option)
+        return self._words.result("session/set_config_option")(config_options=list(session.config_options))
+
+    async def session_prompt(self, request: Any, context: Context) -> Any:
+        session = self._live(request.session_id)
+        await session._hold()
+        try:
+            message_id = new_id()
+            await self._begin(session, message_id, request.prompt)
+            if self._words.version == 1:
+                reason = await session._work(self.turn(session, request.prompt))
+                answer = convert({"stopReason": reason}, self._words.result("session/prompt"))
+                await self._end(session)
+                return answer
+        except BaseException:
+            await session.save()
+            session._free.release()
+            raise
+        context.after_response(lambda: self._run(session, request.prompt))
+        return self._words.result("session/prompt")(message_id=message_id)
+
+    # inside
+
+    async def _begin(self, session: S, message_id: str, prompt: list[Any]) -> None:
+        """The prompt is part of the conversation from here on; only version 2 tells the client so."""
+        words = self._words
+        if words.version == 1:
+            session._unsaved += [encode(words.chunk("user_message_chunk", message_id, block)) for block in prompt]
+        else:
+            content = [msgspec.to_builtins(block) for block in prompt]
+            await session._tell(words.update("user_message", messageId=message_id, content=content), True)
+
+    async def _run(self, session: S, prompt: list[Any]) -> None:
+        """A turn of version 2, after its prompt was answered: `running`, the turn, `idle` with the reason."""
+        try:
+            await session._state("running")
+            try:
+                reason = await session._work(self.turn(session, prompt))
+                # Words of the turn's own may be none of the protocol's.
+                await session._state("idle", stopReason=reason)
+            except Exception as error:
+                await session._state("idle", stopReason="error", error=error_of(error, session.id))
+        finally:
+            await self._end(session)
+
+    async def _end(self, session: S) -> None:
+        try:
+            await session.save()
+            await self.store.save(session.record)
+        finally:
+            session._free.release()
+
+    def _live(self, session_id: str) -> S:
+        session = self.sessions.get(session_id)
+        if session is None:
+            raise RequestError(NOT_FOUND, f"no open session {session_id!r:.80}")
+        return session
+
+    async def _find(self, request: Any, context: Context) -> S:
+        """A session that is open, or that the store has."""
+        session = self.sessions.get(request.session_id)
+        if session is None:
+            record = await self.store.find(request.session_id)
+            if record is None:
+                raise RequestError(NOT_FOUND, f"no session {request.session_id!r:.80}")
+            session = self._keep(record, request, context)
+        return session
+
+    def _keep(self, record: SessionRecord, request: Any, context: Context) -> S:
+        session: S = self._session(record, self._words, self.store, context.remote)
+        session.mcp_servers = list(request.mcp_servers)
+        self.sessions[record.session_id] = session
+        return session
+
+    async def _open(self, session: S, method: str, context: Context, **members: Any) -> Any:
+        """The answer that opens a session, with what it offers: in the answer where that has room, else right after."""
+        try:
+            await self.opened(session)
+        except BaseException:
+            self.sessions.pop(session.id, None)
+            raise
+        form = self._words.result(method)
+        offers = {"config_options": session.config_options, "available_commands": session.commands}
+        members |= {name: list(value) for name, value in offers.items() if value and name in form.__struct_fields__}
+        if session.commands and "available_commands" not in members:
+            commands = [msgspec.to_builtins(one) for one in session.commands]
+            update = self._words.update("available_commands_update", availableCommands=commands)
+            context.after_response(lambda: session._tell(update, False))
+        return form(**members)
+
+
+def _able(opening: Any) -> Any:
+    fields = {field.name: field.encode_name for field in msgspec.structs.fields(opening.response)}
+    wire = {"protocolVersion": opening.version, fields[opening.agent_capabilities]: ABLE[opening.version]}
+    if opening.version > 1:
+        wire["info"] = {"name": "", "version": ""}
+    return getattr(convert(wire, opening.response), opening.agent_capabilities)
+
+
+def _listed(record: SessionRecord) -> dict[str, Any]:
+    wire: dict[str, Any] = {
+        "sessionId": record.session_id,
+        "cwd": record.cwd,
+        "additionalDirectories": record.additional_directories,
+        "updatedAt": record.updated_at,
+    }
+    return wire if record.title is None else {**wire, "title": record.title}
+
+
+def _cursor(record: SessionRecord) -> str:
+    return base64.urlsafe_b64encode(json.dumps([record.updated_at, record.session_id]).encode()).decode()
+
+
+def _read_cursor(text: str) -> SessionRecord:
+    try:
+        updated_at, session_id = json.loads(base64.urlsafe_b64decode(text))
+        return SessionRecord(session_id=str(session_id), cwd="", updated_at=str(updated_at))
+    except (ValueError, TypeError):
+        raise RequestError(jsonrpc.INVALID_PARAMS, "not a cursor of ours") from None
+
+
+def _config_id(option: Any) -> Any:
+    """An option's id, which the versions spell differently."""
+    return option.config_id if hasattr(option, "config_id") else getattr(option, "id", None)
+
+
+def _fits(option: Any, value: Any) -> bool:
+    """Whether a value is one that an option can have: one on its list, or a boolean."""
+    listed = getattr(option, "options", None)
+    if listed is None:
+        return isinstance(value, bool) and isinstance(getattr(option, "current_value", None), bool)
+    return any(value == one.value for entry in listed for one in getattr(entry, "options", [entry]))

@@ -1,0 +1,278 @@
+"""A session as its agent has it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from ..codec import convert, encode, to_builtins
+from ..errors import RequestError
+from ..models import UnknownVariant
+from .state import kind_of
+from .stores import SessionRecord, SessionStore
+from .words import Words, new_id
+
+GRACE = 10.0
+"""Seconds that a cancelled turn has to end before its session goes on without it."""
+KEPT_BACK = 64
+"""Updates that are written to the store at once."""
+PASSING = frozenset({"state_update", "notice"})
+"""Updates that are no part of a session's history."""
+Update = TypeVar("Update")
+Block = TypeVar("Block")
+Option = TypeVar("Option")
+log = logging.getLogger("acp_bindings")
+
+
+class Answer(msgspec.Struct, Generic[Option], frozen=True):
+    """What came of a question for permission: the `option` chosen, None for none; `outcome` is the answer as it came.
+
+    An option that was not on offer, and an outcome that is not known, count as denied.
+    """
+
+    outcome: Any
+    option: Option | None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether one of the options that allow was chosen."""
+        return getattr(self.option, "kind", None) in ("allow_once", "allow_always")
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nothing was chosen: the turn was cancelled, or the question was dismissed."""
+        return not isinstance(self.outcome, UnknownVariant) and _tag(self.outcome) == "cancelled"
+
+    @property
+    def denied(self) -> bool:
+        """Whether the answer was anything but yes, and not a cancellation either."""
+        return not self.allowed and not self.cancelled
+
+
+def _tag(model: Any) -> Any:
+    return model.__struct_config__.tag
+
+
+class AgentSession(Generic[Update, Block, Option]):
+    """One conversation with a client; `SessionAgent` makes it and hands it to `turn`.
+
+    `record` has its id, working directory and title; `mcp_servers` are the client's. Set `commands` and
+    `config_options` in `SessionAgent.opened`. `remote` calls the client.
+    """
+
+    def __init__(self, record: SessionRecord, words: Words, store: SessionStore, remote: Any) -> None:
+        self.record = record
+        self.remote = remote
+        self.mcp_servers: list[Any] = []
+        self.commands: list[Any] = []
+        self.config_options: list[Any] = []
+        self.is_cancelled = False
+        self._words = words
+        self._store = store
+        self._unsaved: list[bytes] = []
+        self._message: tuple[str, str] | None = None
+        self._free = asyncio.Lock()
+        self._held: set[asyncio.Task[Any]] = set()
+        self._working: asyncio.Task[Any] | None = None
+        self._questions = 0
+
+    @property
+    def id(self) -> str:
+        return self.record.session_id
+
+    @property
+    def cwd(self) -> str:
+        """The working directory that the client gave, absolute."""
+        return self.record.cwd
+
+    async def update(self, update: Update) -> None:
+        """Tell the client, and keep what is history. With `strict`, an update that is not valid raises ValueError."""
+        kind = kind_of(update)
+        self._message = None
+        if kind == "session_info_update":
+            self._retitle(update)
+        await self._tell(update, kind not in PASSING)
+
+    async def say(self, content: str | Block) -> None:
+        """Stream a piece of the agent's message: a text or a content block. Pieces that follow each other are one
+        message."""
+        await self._stream("agent_message_chunk", content)
+
+    async def think(self, content: str | Block) -> None:
+        """Stream a piece of the agent's thoughts."""
+        await self._stream("agent_thought_chunk", content)
+
+    async def ask(
+        self,
+        title: str,
+        *,
+        tool_call: Any = None,
+        description: str | None = None,
+        options: Sequence[Option] | None = None,
+        blocks: bool = True,
+    ) -> Answer[Option]:
+        """Ask the user for permission. `tool_call` is the id of the call that it is for, or what is known of it.
+
+        `options` are what can be chosen; by default to allow once or always, or to reject. While a turn waits, its
+        session `requires_action`, unless with `blocks=False` other work goes on. Raises RequestError where the client
+        cannot be asked.
+        """
+        request = self._question(title, tool_call, description, options)
+        shows = blocks and self._working is not None and self._words.version > 1
+        await self.save()
+        if shows:
+            await self._block(1)
+        try:
+            response = await self.remote.session_request_permission(request)
+        finally:
+            self._questions -= shows
+        if shows and not self._questions:
+            await self._state("running")
+        chosen = getattr(response.outcome, "option_id", None)
+        return Answer(response.outcome, next((one for one in request.options if one.option_id == chosen), None))
+
+    async def set_title(self, title: str) -> None:
+        """Give the session a title, which clients show in lists."""
+        await self.update(self._words.update("session_info_update", title=title, updatedAt=self.record.updated_at))
+
+    async def save(self) -> None:
+        """Write to the store what was kept back."""
+        if self._unsaved:
+            updates, self._unsaved = self._unsaved, []
+            await self._store.append(self.id, updates)
+
+    # inside
+
+    def _retitle(self, update: Any) -> None:
+        if update.title is not UNSET:
+            self.record.title = update.title
+
+    async def _stream(self, kind: str, content: Any) -> None:
+        if self._message is None or self._message[0] != kind:
+            self._message = kind, new_id()
+        block = self._words.text(content) if isinstance(content, str) else content
+        await self._tell(self._words.chunk(kind, self._message[1], block), True)
+
+    async def _tell(self, update: Any, keeps: bool) -> None:
+        if keeps:
+            self._unsaved.append(encode(update))
+            if len(self._unsaved) >= KEPT_BACK:
+                await self.save()
+        await self.remote._notify("session/update", self._words.update_form(session_id=self.id, update=update))
+
+    async def _state(self, state: str, **members: Any) -> None:
+        await self._tell(self._words.update("state_update", state=state, **members), False)
+
+    async def _block(self, more: int) -> None:
+        self._questions += more
+        if self._questions == more:
+            await self._state("requires_action")
+
+    def _question(self, title: str, tool_call: Any, description: str | None, options: Any) -> Any:
+        listed = [to_builtins(one) for one in options] if options is not None else DEFAULT_OPTIONS
+        call = {"toolCallId": tool_call} if isinstance(tool_call, str) else tool_call and to_builtins(tool_call)
+        wire: dict[str, Any] = {"sessionId": self.id, "options": listed}
+        if self._words.version == 1:
+            # Here the question is about a call, and the call has the title.
+            wire["toolCall"] = {"toolCallId": new_id(), "title": title, **(call or {})}
+        else:
+            wire["title"] = title
+            if description is not None:
+                wire["description"] = description
+            if call:
+                wire["subject"] = {"type": "tool_call", "toolCall": call}
+        return convert(wire, self._words.ask_form)
+
+    async def _replay(self) -> None:
+        """Send the history again, as it was."""
+        await self.save()
+        for body in await self._store.history(self.id):
+            # As it was written, whatever of it this version still knows.
+            await self.remote.connection.notify(
+                "session/update", b'{"sessionId":%b,"update":%b}' % (encode(self.id), body)
+            )
+
+    async def _tell_state(self) -> None:
+        if self._working is None:
+            await self._state("idle")
+        else:
+            await self._state("requires_action" if self._questions else "running")
+
+    async def _hold(self) -> None:
+        """Wait until a turn may begin; a prompt that is cancelled before that never does."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._held.add(task)
+        try:
+            await self._free.acquire()
+        finally:
+            self._held.discard(task)
+        self.is_cancelled = False
+        self._message = None
+        self.record.updated_at = now()
+
+    async def _work(self, turn: Any) -> str:
+        """Run a turn's code up to its end; gives the stop reason. Raises what it raises."""
+        working = self._working = asyncio.ensure_future(turn)
+        if self.is_cancelled:
+            working.cancel()
+        try:
+            await asyncio.wait([working])
+        except asyncio.CancelledError:
+            # The connection has gone, or the prompt itself was given up.
+            working.cancel()
+            await asyncio.wait([working], timeout=GRACE)
+            raise
+        finally:
+            self._working = None
+        if working.cancelled() or self.is_cancelled:
+            if not working.cancelled() and working.exception() is not None:
+                log.warning("session %s: a cancelled turn failed", self.id, exc_info=working.exception())
+            return "cancelled"
+        return working.result() or "end_turn"
+
+    def _cancel(self) -> None:
+        """Stop the turn, and call off the prompts that wait for it to end."""
+        self.is_cancelled = True
+        for task in self._held:
+            task.cancel()
+        if self._working is not None:
+            self._working.cancel()
+
+    async def _stop(self) -> None:
+        """Cancel, and wait until the client knows of it."""
+        self._cancel()
+        try:
+            async with asyncio.timeout(GRACE):
+                async with self._free:
+                    pass
+        except TimeoutError:
+            log.error("session %s: a turn did not end within %s s of being cancelled", self.id, GRACE)
+        await self.save()
+
+
+DEFAULT_OPTIONS = [
+    {"optionId": "allow_once", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "allow_always", "name": "Always allow", "kind": "allow_always"},
+    {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
+]
+
+
+def now() -> str:
+    """The time as RFC 3339, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def error_of(error: BaseException, session_id: str) -> dict[str, Any]:
+    """What a client is told of a turn that failed: of what it did not mean to raise, nothing."""
+    if isinstance(error, RequestError):
+        found = {"code": error.code, "message": error.message}
+        return found if error.data is None else {**found, "data": error.data}
+    log.error("session %s: the turn failed", session_id, exc_info=error)
+    return {"code": -32603, "message": "internal error"}
