@@ -40,7 +40,7 @@ async def running(app: Any, **options: Any) -> AsyncIterator[str]:
     settings: dict[str, Any] = {"lifespan": "on", "log_level": "warning", "ws_max_size": 2**26, **options}
     server = uvicorn.Server(uvicorn.Config(app, **settings))
     # Signals are the test runner's.
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign]
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
     serving = asyncio.create_task(server.serve([listening]))
     port = listening.getsockname()[1]
     try:
@@ -85,12 +85,16 @@ class Peer:
 
     @contextlib.asynccontextmanager
     async def stream(self, session: str | None = None) -> AsyncIterator[Events]:
-        """An open stream; it has to be granted."""
+        """An open stream. One that was left a moment ago may seem to be read still, which is asked again."""
         given = EVENTS | self.headers | ({} if session is None else {SESSION: session})
-        async with self.client.stream("GET", self.url, headers=given) as response:
-            assert response.status_code == 200, await response.aread()
-            assert response.headers["content-type"].startswith("text/event-stream")
-            yield Events(response)
+        status = 409
+        while status in (409, 429):
+            async with self.client.stream("GET", self.url, headers=given) as response:
+                status = response.status_code
+                if status == 200:
+                    assert response.headers["content-type"].startswith("text/event-stream")
+                    yield Events(response)
+        assert status == 200
 
 
 class Events:
