@@ -172,7 +172,7 @@ class HttpTransport:
             extensions={"trace": trace},
         )
 
-    def _own(self, session: str, more: Mapping[str, str]) -> httpx.Headers:
+    def _own(self, session: str, more: dict[str, str]) -> httpx.Headers:
         """The user's headers, those that name the connection and the session, and `more`."""
         headers = self._headers.copy()
         names = {CONNECTION_ID: self.connection_id, SESSION_ID: session}

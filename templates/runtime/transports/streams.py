@@ -147,9 +147,8 @@ class EventStream:
                 raise await refusal(f"the request for {self.name}", response)
             kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
             if kind != "text/event-stream":
-                raise HttpError(
-                    f"the server answered the request for {self.name} with {kind or 'no content type'}", 200
-                )
+                found = kind or "no content type"
+                raise HttpError(f"the server answered the request for {self.name} with {found}", 200)
             self.is_open = True
             self.opened.set()
             self._since = asyncio.get_running_loop().time()
