@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.util
+import ssl
 from collections.abc import Iterator
 from http.cookiejar import CookieJar
 
@@ -24,6 +26,12 @@ def timeouts(silence: float | None) -> httpx.Timeout:
     return httpx.Timeout(connect=CONNECT_TIMEOUT, write=WRITE_TIMEOUT, pool=CONNECT_TIMEOUT, read=silence)
 
 
+@functools.cache
+def _trust() -> ssl.SSLContext:
+    """What is trusted; reading all certificates takes longer than a connection does."""
+    return httpx.create_ssl_context()
+
+
 class Clients:
     """Where requests go out: one client for messages, and as many as it takes for streams, with the same cookies.
 
@@ -34,16 +42,14 @@ class Clients:
     def __init__(self, given: httpx.AsyncClient | None = None) -> None:
         self._given = given
         self._cookies = CookieJar()
-        self._context = None if given is not None else httpx.create_ssl_context()
         self._http2 = importlib.util.find_spec("h2") is not None
         self.messages = given if given is not None else self._make()
         # Each with the number of streams that it carries.
         self._streaming: list[tuple[httpx.AsyncClient, int]] = []
 
     def _make(self) -> httpx.AsyncClient:
-        assert self._context is not None
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=EXPIRY)
-        return httpx.AsyncClient(verify=self._context, http2=self._http2, cookies=self._cookies, limits=limits)
+        return httpx.AsyncClient(verify=_trust(), http2=self._http2, cookies=self._cookies, limits=limits)
 
     @contextlib.contextmanager
     def streaming(self) -> Iterator[httpx.AsyncClient]:
