@@ -68,7 +68,7 @@ class Gates:
         return [
             Unmet(need.side, need.path, "", need.reason)
             for need in spec.needs
-            if need.__class__ is Advertised and not self.has(need)
+            if isinstance(need, Advertised) and not self.has(need)
         ]
 
     def _unmet(self, spec: MethodSpec, params: Any, received: bool, state_of: StateOf | None) -> Iterator[Unmet]:
