@@ -7,14 +7,13 @@ ignored anyway.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from .errors import CapabilityError, DecodeError, RequestError
 from .jsonrpc import METHOD_NOT_FOUND
-from .needs import Advertised, StateOf, Unmet, find, is_there
+from .needs import Advertised, StateOf, Unmet, is_there, values
 
 if TYPE_CHECKING:
     from .routing import MethodSpec
@@ -31,7 +30,8 @@ class Gates:
 
     def said(self, capability: Advertised) -> Any:
         """What a side said at this path; None where it said nothing."""
-        return next((value for _, value in find(self._payloads[capability.side], capability.path)), None)
+        found = values(self._payloads[capability.side], capability.path)
+        return found[0] if found else None
 
     def has(self, capability: Advertised) -> bool:
         known = self._known.get(capability)
@@ -43,7 +43,7 @@ class Gates:
         """Raise CapabilityError for a message that must not be sent. Raw JSON is not looked into."""
         missing = self._missing(spec)
         if not missing and params.__class__ is not msgspec.Raw and params.__class__ is not bytes:
-            missing = list(self._unmet(spec, params, False, state_of))
+            missing = self._unmet(spec, params, False, state_of)
         if missing:
             mine = [one for one in missing if one.side == missing[0].side]
             side = missing[0].side or spec.side
@@ -71,7 +71,10 @@ class Gates:
             if isinstance(need, Advertised) and not self.has(need)
         ]
 
-    def _unmet(self, spec: MethodSpec, params: Any, received: bool, state_of: StateOf | None) -> Iterator[Unmet]:
+    def _unmet(self, spec: MethodSpec, params: Any, received: bool, state_of: StateOf | None) -> list[Unmet]:
+        """What its params need beside that."""
+        found: list[Unmet] = []
         for need in spec.needs:
             if not isinstance(need, Advertised):
-                yield from need.unmet(self, params, received, state_of)
+                found += need.unmet(self, params, received, state_of)
+        return found
