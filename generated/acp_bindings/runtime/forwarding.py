@@ -11,16 +11,15 @@ import asyncio
 import contextlib
 import inspect
 import logging
-import uuid
 from collections import deque
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
 from . import jsonrpc
-from .calls import read_result
+from .asking import Asking
 from .codec import decode
 from .context import is_stray_cancellation
-from .errors import ConnectionClosed, DecodeError, RequestError, RequestTimeout
+from .errors import ConnectionClosed, DecodeError, RequestError
 from .flow import Flow
 from .passing import SIDES, Answer, Direction, Intercept, Passing, Verdict
 from .routing import Side
@@ -47,24 +46,21 @@ class Link:
         self, client_side: Transport, agent_side: Transport, intercept: Intercept | None, max_queued: int
     ) -> None:
         self.endings: dict[Side, ConnectionClosed] = {}
-        """How each side ended, as far as it did."""
+        """How each side ended that did so by itself."""
         self._transports: dict[Side, Transport] = {"client": client_side, "agent": agent_side}
         self._ended = {side: asyncio.Event() for side in self._transports}
-        self._ways: dict[Direction, Way] = {
-            "to_agent": Way(self, "to_agent", client_side, agent_side, intercept, max_queued),
-            "to_client": Way(self, "to_client", agent_side, client_side, intercept, max_queued),
-        }
-        self._calls: dict[Side, dict[str, asyncio.Future[jsonrpc.Response]]] = {"client": {}, "agent": {}}
-        # Nobody else makes such ids.
-        self._prefix = f"proxy-{uuid.uuid4().hex}-"
-        self._last = 0
+        to_agent = Way(self, "to_agent", client_side, agent_side, intercept, max_queued)
+        to_client = Way(self, "to_client", agent_side, client_side, intercept, max_queued)
+        to_agent.back, to_client.back = to_client, to_agent
+        self._ways: dict[Side, Way] = {"client": to_agent, "agent": to_client}
+        self._asking: dict[Side, Asking] = {side: way.asking for side, way in self._ways.items()}
         self._tasks: set[asyncio.Future[Any]] = set()
         self._closing: asyncio.Task[None] | None = None
         self._closed = asyncio.Event()
 
     async def __aenter__(self) -> Link:
-        self._transports["agent"].start(self._ways["to_client"])
-        self._transports["client"].start(self._ways["to_agent"])
+        for side in ("agent", "client"):
+            self._transports[side].start(self._ways[side])
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -81,8 +77,8 @@ class Link:
         await asyncio.shield(self._closing)
 
     async def _close(self, closer: asyncio.Task[Any] | None) -> None:
-        for side in self._calls:
-            self._fail(side, ConnectionClosed("the proxy was closed"))
+        for asking in self._asking.values():
+            asking.lose(ConnectionClosed("the proxy was closed"))
         tasks = [task for task in self._tasks if task is not closer]
         for task in tasks:
             task.cancel()
@@ -100,9 +96,6 @@ class Link:
     def closing(self) -> bool:
         return self._closing is not None
 
-    def way(self, direction: Direction) -> Way:
-        return self._ways[direction]
-
     def spawn(self, work: Awaitable[T]) -> asyncio.Future[T]:
         """Start work that ends with the link, at the latest."""
         task = asyncio.ensure_future(work)
@@ -115,75 +108,25 @@ class Link:
     async def request(
         self, side: Side, method: str, params: Any = None, result: Any = Any, *, timeout: float | None = None
     ) -> Any:
-        """Call a method of one side, of which the other learns nothing. `timeout` is in seconds.
+        """Call a method of one side, of which the other learns nothing; the answer is decoded to `result`.
 
-        An interceptor may do so and wait. Cancelling it, or running out of time, sends `$/cancel_request`. Raises
-        RequestError, ProtocolError, RequestTimeout and ConnectionClosed.
+        An interceptor may do so and wait. Cancelling it, or running out of `timeout` seconds, sends
+        `$/cancel_request`. Raises RequestError, ProtocolError, RequestTimeout and ConnectionClosed.
         """
-        body = jsonrpc.body(params)
-        if side in self.endings or self.closing:
-            raise self.endings[side].again() if side in self.endings else ConnectionClosed("the proxy was closed")
-        self._last += 1
-        identity = f"{self._prefix}{self._last}"
-        future = self._calls[side][identity] = asyncio.get_running_loop().create_future()
-        self._balance(side)
-        try:
-            async with asyncio.timeout(timeout):
-                await self._write(side, jsonrpc.request(identity, method, body))
-                answer = await future
-        except (TimeoutError, asyncio.CancelledError) as error:
-            if future.done() and not future.cancelled():
-                raise
-            with contextlib.suppress(ConnectionClosed):
-                notice = jsonrpc.notification(jsonrpc.CANCEL, jsonrpc.body({"requestId": identity}))
-                self._transports[side].write(notice)
-            if isinstance(error, TimeoutError):
-                raise RequestTimeout(f"{method} was not answered within {timeout} s") from None
-            raise
-        finally:
-            self._calls[side].pop(identity, None)
-            self._balance(side)
-        return read_result(answer, method, result)
+        return await self._asking[side].request(method, params, result, timeout)
 
     async def notify(self, side: Side, method: str, params: Any = None) -> None:
         """Send a notification to one side. Raises ConnectionClosed."""
-        await self._write(side, jsonrpc.notification(method, jsonrpc.body(params)))
-
-    async def _write(self, side: Side, frame: bytes) -> None:
-        transport = self._transports[side]
-        if transport.write(frame):
-            await transport.drain()
-
-    def _balance(self, side: Side) -> None:
-        self._ways["to_agent" if side == "client" else "to_client"].balance()
-
-    def awaits(self, side: Side) -> bool:
-        """Whether the proxy waits for an answer of this side."""
-        return bool(self._calls[side])
-
-    def take_own(self, side: Side, message: jsonrpc.Message) -> bool:
-        """Whether a message is the answer to something that the proxy asked, late ones included."""
-        if not isinstance(message, jsonrpc.Response) or not isinstance(message.id, str):
-            return False
-        future = self._calls[side].get(message.id)
-        if future is not None and not future.done():
-            future.set_result(message)
-        return message.id.startswith(self._prefix)
+        await self._asking[side].notify(method, params)
 
     # the end
 
     def ended(self, side: Side, error: ConnectionClosed) -> None:
         """A side brings nothing more, and what it brought has passed."""
-        self.endings[side] = error
-        self._ended[side].set()
-        self._fail(side, error)
-        if not self.closing:
+        if self._closing is None:
+            self.endings[side] = error
+            self._ended[side].set()
             self.spawn(self._wind_down(side))
-
-    def _fail(self, side: Side, error: ConnectionClosed) -> None:
-        for future in self._calls[side].values():
-            if not future.done():
-                future.set_exception(error.again())
 
     async def _wind_down(self, side: Side) -> None:
         agent = self._transports["agent"]
@@ -195,7 +138,7 @@ class Link:
                         await self._ended["agent"].wait()
                 else:
                     async with asyncio.timeout(LAST_WORDS):
-                        await self._ways["to_agent"].answered.wait()
+                        await self._ways["client"].answered.wait()
         await self.close()
 
 
@@ -211,6 +154,9 @@ class Way:
         intercept: Intercept | None,
         max_queued: int,
     ) -> None:
+        self.asking = Asking(source, self._balance)
+        self.back = self
+        """The other direction."""
         self.answered = asyncio.Event()
         self.answered.set()
         self._link = link
@@ -231,6 +177,8 @@ class Way:
         self._over: ConnectionClosed | None = None
 
     def ended(self, error: ConnectionClosed) -> None:
+        # At once: an interceptor may be waiting for an answer, and the end for the interceptor.
+        self.asking.lose(error)
         self._over = error
         self._settle()
 
@@ -238,9 +186,9 @@ class Way:
         if self._over is not None and self._judging is None and not self._queue:
             self._link.ended(self._side, self._over)
 
-    def balance(self) -> None:
+    def _balance(self) -> None:
         """Stop reading while too much waits, unless among it may be what the proxy itself waits for."""
-        if self._size > self._max_queued and not self._link.awaits(self._side):
+        if self._size > self._max_queued and not self.asking.waits:
             self._flow.pause("queue")
         else:
             self._flow.resume("queue")
@@ -248,19 +196,21 @@ class Way:
     # messages
 
     def _take(self, frame: bytes | Oversized) -> None:
+        if self._link.closing:
+            return
         if isinstance(frame, Oversized):
             log.error("dropped a message of %d bytes, over the limit of %d", frame.size, frame.limit)
             self._unfit(jsonrpc.oversized(frame.size, frame.limit, frame.head, frame.tail))
             return
         message = jsonrpc.read(frame, null_ids=True)
-        if self._link.take_own(self._side, message) or self._gives_up(message):
+        if self.asking.take(message) or self._gives_up(message):
             return
         if self._judging is None:
             self._judge(message)
         else:
             self._queue.append(message)
             self._size += len(frame)
-            self.balance()
+            self._balance()
 
     def _gives_up(self, message: jsonrpc.Message) -> bool:
         """Whether a message is about the request that an interceptor is busy with: that one goes no further."""
@@ -308,17 +258,14 @@ class Way:
             message = self._queue.popleft()
             self._size -= len(message.raw)
             self._judge(message)
-        self.balance()
+        self._balance()
         self._settle()
 
     def _method(self, message: jsonrpc.Message) -> str:
         """The method of a message, or the one that it answers."""
         if isinstance(message, jsonrpc.Request | jsonrpc.Notification):
             return message.method
-        return self._back().asked(message.id) if isinstance(message, jsonrpc.Response) else ""
-
-    def _back(self) -> Way:
-        return self._link.way("to_client" if self._direction == "to_agent" else "to_agent")
+        return self.back.asked(message.id) if isinstance(message, jsonrpc.Response) else ""
 
     def asked(self, identity: jsonrpc.Id) -> str:
         """The method of a request that is now answered; empty when there is none of this id."""
@@ -378,7 +325,7 @@ class Way:
         if message.reply is not None:
             self._send(self._source, message.reply)
         elif isinstance(message.answers, int | str):
-            self._back().asked(message.answers)
+            self.back.asked(message.answers)
             self._send(self._target, jsonrpc.failure(message.answers, jsonrpc.INTERNAL_ERROR, message.reason))
 
     def _send(self, transport: Transport, frame: bytes) -> None:

@@ -98,6 +98,31 @@ def test_leaving_cancels_an_interceptor() -> None:
     assert cancelled == ["a"]
 
 
+@pytest.mark.parametrize("side", ["client", "agent"])
+def test_an_interceptor_that_asks_a_side_which_ends(side: Any) -> None:
+    errors: list[v2.ConnectionClosed] = []
+    links: list[proxy.Link] = []
+
+    async def ask(direction: str, message: proxy.Passing) -> proxy.Passing:
+        try:
+            await links[0].request(side, "_may")
+        except v2.ConnectionClosed as error:
+            errors.append(error)
+        return message
+
+    async def test() -> None:
+        async with between(ask) as (client, agent, link):
+            links.append(link)
+            client.send(notification("a"))
+            asked = client if side == "client" else agent
+            assert (await asked.receive())["method"] == "_may"
+            await asked.transport.close()
+            await link.wait_closed()
+            assert len(errors) == 1 and set(link.endings) == {side}
+
+    run(test)
+
+
 def test_an_agent_without_an_end_to_its_input_may_answer_what_it_was_asked() -> None:
     """As long as there is something to answer, and no longer than its last words may take."""
 
