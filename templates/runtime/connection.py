@@ -270,7 +270,7 @@ class Connection:
         """Go on reading after the answer to a call that `holds`."""
         self._flow.release()
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
         """A call that the other side did not take fails at once."""
         self._calls.undelivered(identity, error)
 

@@ -103,8 +103,10 @@ class Calls:
         log.warning("dropped an answer to no call of ours, id %r: %.500r", identity, message.raw[:500])
         return None
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
         """One call gets no answer, since the other side did not take it."""
+        if type(identity) is not int:
+            return
         call = self._waiting.get(identity)
         if call is not None and not call.answered:
             call.answered = True
