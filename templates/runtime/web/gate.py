@@ -74,7 +74,7 @@ class Gate:
         except Exception:
             log.exception("the authenticator failed")
             raise Refused(500, "internal error") from None
-        if principal is None or principal is False:
+        if principal is None or principal is False or principal == "":
             raise _unauthorized("the authenticator knows nobody like that")
         return principal
 

@@ -41,7 +41,7 @@ async def is_unharmed(peer: Peer) -> bool:
         return message == {"jsonrpc": "2.0", "id": "probe", "result": {"sessionId": SESSION}}
 
 
-# T, P, G: what may be wrong with a POST on a connection. Each: further headers, the body, status and error of the answer.
+# T, P, G: what may be wrong with a POST on a connection. Each: further headers, body, status and error of the answer.
 POSTS: dict[str, tuple[dict[str, str], Any, int, int | None]] = {
     "no content type": ({"Content-Type": ""}, NEW, 415, None),
     "another content type": ({"Content-Type": "text/plain"}, NEW, 415, None),
