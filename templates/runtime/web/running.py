@@ -25,10 +25,16 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started and self._on_start is not None:
-            bound = [one.getsockname() for server in self.servers for one in server.sockets]
-            host, port = bound[0][:2]
-            self._on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}{self._app.path}")
+        bound = [one.getsockname() for server in self.servers for one in server.sockets]
+        if self._on_start is not None and bound:
+            self._on_start(self._url(bound[0]))
+
+    def _url(self, address: Any) -> str:
+        if isinstance(address, str):
+            return address
+        host, port = address[:2]
+        scheme = "https" if self.config.is_ssl else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{self._app.path}"
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._app.shutdown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -22,6 +23,9 @@ from .transport import StreamsTransport
 STUCK = 2 * GRACE
 """Seconds that shutting down waits for agents to end."""
 UNKNOWN = "unknown connection"
+
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{32}")
 
 
 class Entry:
@@ -125,8 +129,7 @@ class Table:
             raise Refused(404, UNKNOWN, detail=f"connection {entry.label} belongs to somebody else", suspect=True)
         if entry is not None:
             raise Refused(404, UNKNOWN, detail=f"connection {entry.label} is a WebSocket's")
-        mark, _, rest = identity.partition("-")
-        if rest and mark != self._mark:
+        if _ID.fullmatch(identity) and not identity.startswith(self._mark):
             detail = (
                 "the connection was opened in another process, or before a restart: connections live in one process, "
                 "which is to have a port of its own, and a proxy that keeps clients to it by the affinity cookie"

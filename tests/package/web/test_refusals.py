@@ -46,6 +46,7 @@ POSTS: dict[str, tuple[dict[str, str], Any, int, int | None]] = {
     "no content type": ({"Content-Type": ""}, NEW, 415, None),
     "another content type": ({"Content-Type": "text/plain"}, NEW, 415, None),
     "another charset": ({"Content-Type": "application/json; charset=utf-16"}, NEW, 415, None),
+    "a compressed body": ({"Content-Encoding": "gzip"}, NEW, 415, None),
     "no JSON": ({}, b"{garbage", 400, -32700),
     "no body": ({}, b"", 400, -32700),
     "no UTF-8": ({}, b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', 400, -32700),

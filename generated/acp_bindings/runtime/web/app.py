@@ -63,7 +63,7 @@ class AcpApp(Starlette):
                     allow_methods=METHODS,
                     allow_headers=["Authorization", "Content-Type", CONNECTION_HEADER, SESSION_HEADER],
                     expose_headers=[CONNECTION_HEADER],
-                    allow_credentials=True,
+                    allow_credentials="*" not in allowed_origins,
                 )
             )
         super().__init__(
