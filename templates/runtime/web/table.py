@@ -43,7 +43,7 @@ class Entry:
     @property
     def label(self) -> str:
         """As much of the id as a log may show: who knows all of it may use the connection."""
-        return self.id[:12]
+        return self.id[:17]
 
 
 class Table:
@@ -110,13 +110,13 @@ class Table:
             self._forget(entry)
             # Where serving could not begin.
             await entry.transport.close()
+            log.info("connection %s has ended", entry.label, extra={"acp_connection": entry.label})
 
     def _forget(self, entry: Entry) -> None:
+        self._entries.pop(entry.id, None)
         if entry.expire is not None:
             entry.expire.cancel()
             entry.expire = None
-        if self._entries.pop(entry.id, None) is not None:
-            log.info("connection %s has ended", entry.label, extra={"acp_connection": entry.label})
 
     def find(self, identity: str, principal: Any) -> tuple[Entry, StreamsTransport]:
         """The connection over HTTP of this id, if it is the principal's own. Raises Refused."""
@@ -178,6 +178,7 @@ class Table:
         for task in stuck:
             log.error("the agent of connection %s did not end", entry.label)
             task.cancel()
+            await asyncio.wait([task], timeout=STUCK)
 
     async def shut_down(self, reason: str = "the server is shutting down") -> None:
         """End all connections, and refuse new ones. Returns when none of them has a task left."""

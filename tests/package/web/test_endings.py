@@ -12,6 +12,7 @@ import httpx
 import pytest
 from acp_bindings import http
 from acp_bindings.runtime.connection import Connection
+from acp_bindings.runtime.web import table
 from acp_bindings.runtime.web.app import AcpApp
 from acp_bindings.runtime.web.streams import Reader, Stream
 from acp_bindings.runtime.web.table import Entry
@@ -237,6 +238,31 @@ def test_without_sockets() -> None:
     run(test)
 
 
+@pytest.mark.parametrize("how", ["hangs", "fails"])
+def test_an_agent_that_does_not_end_well(
+    how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It holds up nobody for long, and the log tells."""
+    monkeypatch.setattr(table, "STUCK", 0.05)
+
+    class Bad(Counting):
+        async def connection_closed(self) -> None:
+            if how == "fails":
+                raise KeyError("oops")
+            await asyncio.Event().wait()
+
+    async def test() -> None:
+        async with served(Bad) as (app, peer):
+            tasks = len(asyncio.all_tasks())
+            await peer.initialize()
+            await app.shutdown()
+            assert len(app.connections) == 0
+            await until(lambda: len(asyncio.all_tasks()) <= tasks + 1)
+
+    run(test)
+    assert ("did not end" if how == "hangs" else "failed") in caplog.text
+
+
 def test_no_log_tells_what_would_let_others_in(caplog: pytest.LogCaptureFixture) -> None:
     async def test() -> None:
         async with served(token="sesame") as (_, peer):
@@ -251,6 +277,6 @@ def test_no_log_tells_what_would_let_others_in(caplog: pytest.LogCaptureFixture)
     seen: list[str] = []
     with caplog.at_level(logging.DEBUG):
         run(test)
-    assert f"connection {seen[0][:12]} is open" in caplog.text and f"connection {seen[0][:12]} has ended" in caplog.text
+    assert f"connection {seen[0][:17]} is open" in caplog.text and f"connection {seen[0][:17]} has ended" in caplog.text
     ours = [one.getMessage() for one in caplog.records if one.name.startswith(("acp_bindings", "uvicorn"))]
     assert not [one for one in ours if seen[0] in one or "sesame" in one]

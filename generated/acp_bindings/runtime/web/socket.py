@@ -170,7 +170,9 @@ class SocketTransport:
             writing.cancel()
         if not self._gone:
             code, reason = self._farewell
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-                await self._websocket.close(code, reason.encode()[:MAX_REASON].decode(errors="ignore"))
+            # Some servers let what is sent wait for ever once they have given up the request.
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
+                async with asyncio.timeout(FLUSH):
+                    await self._websocket.close(code, reason.encode()[:MAX_REASON].decode(errors="ignore"))
         if self._tasks:
             await asyncio.wait([task for task in self._tasks if task is not me], timeout=FLUSH)
