@@ -63,12 +63,12 @@ def app(
     one connection, before those who write wait; requests that are unanswered at once; bytes of notifications that wait
     for their handlers. Times, in seconds: for a body, beside what large ones need; for a WebSocket to bring
     `initialize`; until a connection that nobody uses ends; until a silent WebSocket is closed (None: never); between
-    comments on a silent stream. The rest is the server's: uvicorn pings WebSockets and closes dead ones, closes them
-    for messages over 16 MiB too (`--ws-max-size`), and ends while streams are open only with
-    `--timeout-graceful-shutdown`. `serve` sees to all of that.
+    comments on a silent stream. The rest is the server's: uvicorn pings WebSockets and closes dead ones, and closes
+    them for messages over 16 MiB too (`--ws-max-size`; `serve` sets it).
 
-    Mounted in another app, call `await app.shutdown()` when that ends. Raises ImportError without starlette, ValueError
-    for both a token and an authenticator. Log: `acp_bindings.http`.
+    SIGINT and SIGTERM end all connections, before the server waits for what is open. Mounted in another app, enter
+    `async with app.running()` in the lifespan of that. Raises ImportError without starlette, ValueError for both a
+    token and an authenticator. Log: `acp_bindings.http`.
     """
     try:
         from .runtime.web.app import AcpApp

@@ -16,7 +16,7 @@ GRACEFUL = 10
 
 
 class Server(uvicorn.Server):
-    """Ends the app's connections first: uvicorn waits for open streams, which would wait for it."""
+    """Ends the app's connections first, where it is no signal that ends it: uvicorn waits for open streams."""
 
     def __init__(self, app: AcpApp, config: uvicorn.Config, on_start: Callable[[str], object] | None) -> None:
         super().__init__(config)

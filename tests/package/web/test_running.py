@@ -108,29 +108,44 @@ def test_serve_refuses_workers() -> None:
 # Starting and stopping
 
 PROGRAM = """
-import asyncio, logging, sys
+import asyncio, contextlib, socket, sys
+import uvicorn
 from acp_bindings import http
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from tests.package.web.agents import Counting
 
 class Told(Counting):
     async def connection_closed(self):
         print("closed", self.turns, self.cancelled, flush=True)
 
-logging.basicConfig(level=logging.INFO)
-asyncio.run(http.serve(Told, port=0, on_start=lambda url: print(url, flush=True), keep_alive=0.1))
-print("over", flush=True)
+@contextlib.asynccontextmanager
+async def life(_):
+    async with acp.running():
+        yield
+
+acp = http.app(Told)
+outer = Starlette(routes=[Mount("/", acp)], lifespan=life)
+if sys.argv[1] == "serve":
+    asyncio.run(http.serve(Told, port=0, on_start=lambda url: print(url, flush=True)))
+else:
+    listening = socket.create_server(("127.0.0.1", 0))
+    print(f"http://127.0.0.1:{listening.getsockname()[1]}/acp", flush=True)
+    uvicorn.Server(uvicorn.Config(acp if sys.argv[1] == "plain" else outer)).run([listening])
 """
 
 
+@pytest.mark.parametrize("how", ["serve", "plain", "mounted"])
 @pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_turns_and_streams(which: signal.Signals) -> None:
-    """A client that reads a stream does not hold up the end."""
+def test_a_signal_ends_turns_and_streams(which: signal.Signals, how: str) -> None:
+    """A client that reads a stream does not hold up the end, whoever runs the app."""
 
     async def test() -> None:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",
             PROGRAM,
+            how,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "generated")))},

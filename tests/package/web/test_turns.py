@@ -416,7 +416,7 @@ def test_a_silent_stream_is_kept_alive() -> None:
 
 @pytest.mark.parametrize("kind", ["starlette", "fastapi"])
 def test_mounted(kind: str) -> None:
-    """Its owner ends it: servers tell the outermost app alone that they stop."""
+    """Its owner starts and ends it: servers tell the outermost app alone."""
 
     async def test() -> None:
         family = Family()
@@ -424,8 +424,8 @@ def test_mounted(kind: str) -> None:
 
         @contextlib.asynccontextmanager
         async def life(_: Any) -> Any:
-            yield
-            await acp.shutdown()
+            async with acp.running():
+                yield
 
         if kind == "starlette":
             outer: Starlette = Starlette(routes=[Mount("/tools", acp)], lifespan=life)
