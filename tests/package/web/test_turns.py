@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from acp_bindings import http
+from acp_bindings import http, v2
 from acp_bindings.runtime.web import posting
 from acp_bindings.v2 import extension
 from fastapi import FastAPI
@@ -336,15 +336,13 @@ def test_an_eager_agent_is_heard() -> None:
 
 @pytest.mark.parametrize("kind", ["raises", "promises too much", "is a coroutine"])
 def test_factories(kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    class Promising(Counting):
-        from acp_bindings import v2
-
+    class Promising(v2.Agent):
         capabilities = v2.AgentCapabilities(session=v2.SessionCapabilities())
 
-    def raises() -> Counting:
+    def raises() -> v2.Agent:
         raise KeyError("a secret")
 
-    async def coroutine() -> list[Counting]:
+    async def coroutine() -> list[v2.Agent]:
         return [Counting()]
 
     async def test() -> None:
