@@ -119,7 +119,9 @@ class Turn(Generic[Update]):
                     await self.cancel()
                 await self._over.wait()
         except TimeoutError:
-            log.warning("session %s: the agent did not end a turn within %s s of being told to", self._session.id, grace)
+            log.warning(
+                "session %s: the agent did not end a turn within %s s of being told to", self._session.id, grace
+            )
         finally:
             self._end()
 
