@@ -275,7 +275,9 @@ class Connection:
         """The transport will bring nothing more: what came is still handled, and what was asked is still answered."""
         self._lose(error)
         self._calls.fail(error, inside=True)
-        self._spawn(self._wind_down(error))
+        # Closing it here, nobody waits for what is left to handle.
+        if self._closing is None:
+            self._spawn(self._wind_down(error))
 
     async def _wind_down(self, error: ConnectionClosed) -> None:
         handled = asyncio.Event()

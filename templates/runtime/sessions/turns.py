@@ -112,16 +112,14 @@ class Turn(Generic[Update]):
             self._end()
         if self.is_over:
             return
-        grace = self._session.grace
+        session = self._session
         try:
-            async with asyncio.timeout(grace):
+            async with asyncio.timeout(session.grace):
                 with contextlib.suppress(AcpError):
                     await self.cancel()
                 await self._over.wait()
         except TimeoutError:
-            log.warning(
-                "session %s: the agent did not end a turn within %s s of being told to", self._session.id, grace
-            )
+            log.warning("session %s: a turn did not end within %s s of its cancellation", session.id, session.grace)
         finally:
             self._end()
 

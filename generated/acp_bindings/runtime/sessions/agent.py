@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -77,8 +78,7 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def connection_closed(self) -> None:
         sessions, self.sessions = self.sessions, {}
-        for session in sessions.values():
-            await session._stop()
+        await asyncio.gather(*(session._stop() for session in sessions.values()))
 
     # the methods of the protocol
 
@@ -260,7 +260,7 @@ class SessionAgent(Handler, Generic[S, Block]):
             answer = await self._open(session, method, context)
         except BaseException:
             if made:
-                del self.sessions[record.session_id]
+                self.sessions.pop(record.session_id, None)
             raise
         if self._words.version > 1:
             # After the history and before the answer.
