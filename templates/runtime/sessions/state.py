@@ -274,11 +274,9 @@ def _session_info_update(state: State, update: Any) -> None:
 
 def _usage_update(state: State, update: Any) -> None:
     if state.usage is None:
-        state.usage = ContextUsage()
-    meta = state.usage.meta
-    state.usage.patch(update, null_clears=state.version > 1)
+        state.usage = ContextUsage(used=update.used, size=update.size)
     # Its metadata is about this report, and patches nothing.
-    state.usage.meta = meta
+    state.usage.patch(update, without="meta", null_clears=state.version > 1)
 
 
 def _compaction_update(state: State, update: Any) -> None:

@@ -83,9 +83,8 @@ class SessionAgent(Handler, Generic[S, Block]):
     # the methods of the protocol
 
     async def session_new(self, request: Any, context: Context) -> Any:
-        return await self._make(
-            SessionRecord(session_id=new_id(), cwd=request.cwd), [], "session/new", request, context
-        )
+        record = SessionRecord(session_id=new_id(), cwd=request.cwd)
+        return await self._make(record, [], "session/new", request, context)
 
     async def session_fork(self, request: Any, context: Context) -> Any:
         origin = self.sessions.get(request.session_id)
