@@ -9,6 +9,7 @@ from .checking import refuse_wrong
 from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
+    from .calls import Then
     from .connection import Connection
     from .sessions.inbox import Inbox
 
@@ -29,9 +30,7 @@ class Remote:
         self.strict = strict
         self.inbox: Inbox | None = None
 
-    def _call(
-        self, method: str, request: Any, timeout: float | None, then: Callable[[], None] | None = None
-    ) -> Awaitable[Any]:
+    def _call(self, method: str, request: Any, timeout: float | None, then: Then | None = None) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
         return self.connection.request(method, request, spec.result, timeout=timeout, then=then)
