@@ -8,7 +8,9 @@ AcpError
     ProtocolError     the peer broke the rules of JSON-RPC
     RequestTimeout    (TimeoutError) no answer in time
     NegotiationError  no common protocol version
+    CapabilityError   a call that the other side did not make possible; nothing was sent
     ConnectionClosed  the transport is lost or closed
+    HttpError         a server did not take one message, or let nobody in: its HTTP `status` and the `body`
 """
 
 from __future__ import annotations
@@ -90,6 +92,24 @@ class ConnectionClosed(AcpError):
         return self.reason + code + tail
 
 
+class HttpError(AcpError):
+    """A server answered a message with an HTTP status of failure, or not at all; it did not let us in, if that was the
+    first one.
+
+    `status` is None where there was no answer: then nobody knows whether the message was taken. `body` is the beginning
+    of what came with the status. The connection lives on.
+    """
+
+    def __init__(self, reason: str, status: int | None = None, body: str = "") -> None:
+        super().__init__(reason, status, body)
+        self.reason = reason
+        self.status = status
+        self.body = body
+
+    def __str__(self) -> str:
+        return self.reason + (f": {shortened(self.body)}" if self.body.strip() else "")
+
+
 class ProtocolError(AcpError):
     """The peer broke JSON-RPC: an answer with both or neither of result and error, or one that does not decode."""
 
@@ -100,3 +120,21 @@ class RequestTimeout(AcpError, TimeoutError):
 
 class NegotiationError(AcpError):
     """No protocol version that both sides speak."""
+
+
+class CapabilityError(AcpError):
+    """A call needs what a side did not advertise. Nothing was sent.
+
+    `missing` are the capabilities, as dotted paths of wire names, of the side `side` ("agent", "client"). `gates=False`
+    where the connection is opened turns the check off.
+    """
+
+    def __init__(self, method: str, missing: tuple[str, ...], side: str, details: str) -> None:
+        super().__init__(method, missing, side, details)
+        self.method = method
+        self.missing = missing
+        self.side = side
+        self.details = details
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.details}"

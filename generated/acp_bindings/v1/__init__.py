@@ -13,9 +13,11 @@ from ..runtime.checking import check
 from ..runtime.codec import convert, decode, encode, to_builtins
 from ..runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
+    HttpError,
     NegotiationError,
     ProtocolError,
     RequestError,
@@ -75,6 +77,7 @@ __all__ = [
     "CancelNotification",
     "CancelRequestNotification",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientCapabilities",
     "ClientSessionCapabilities",
@@ -128,6 +131,7 @@ __all__ = [
     "ExtRequest",
     "ExtResponse",
     "FileSystemCapabilities",
+    "HttpError",
     "HttpHeader",
     "ImageContent",
     "Implementation",

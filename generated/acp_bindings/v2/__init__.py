@@ -13,9 +13,11 @@ from ..runtime.checking import check
 from ..runtime.codec import convert, decode, encode, to_builtins
 from ..runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
+    HttpError,
     NegotiationError,
     ProtocolError,
     RequestError,
@@ -81,6 +83,7 @@ __all__ = [
     "CancelToolCallRequest",
     "CancelToolCallResponse",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientAuthCapabilities",
     "ClientCapabilities",
@@ -139,6 +142,7 @@ __all__ = [
     "ExtNotification",
     "ExtRequest",
     "ExtResponse",
+    "HttpError",
     "HttpHeader",
     "Icon",
     "IconTheme",

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from acp_bindings import memory, stdio
 from acp_bindings.runtime.door import agents_of, served
-from acp_bindings.runtime.errors import ConnectionClosed
+from acp_bindings.runtime.errors import AcpError, ConnectionClosed
 from acp_bindings.runtime.opening import opened, with_older
 from acp_bindings.runtime.transports.lines import Oversized
 from acp_bindings.runtime.transports.memory import MemoryTransport
@@ -96,6 +96,9 @@ class Collector:
             assert isinstance(frame, bytes)
             self.frames.put_nowait(frame)
 
+    def undelivered(self, identity: int | str | None, error: AcpError) -> None:
+        raise AssertionError("a bare end looks after itself") from error
+
     def ended(self, error: ConnectionClosed) -> None:
         self.frames.put_nowait(None)
 
@@ -109,7 +112,7 @@ class Memory:
     @contextlib.asynccontextmanager
     async def wire(self, name: str, **limits: int) -> AsyncIterator[Wire]:
         ours, theirs = MemoryTransport.pair()
-        async with served(theirs, agents_of(AGENTS[name]()), strict=False, observer=None, **limits):
+        async with served(theirs, agents_of(AGENTS[name]()), strict=False, observer=None, gates=True, **limits):
             yield _wire(ours)
             await ours.close()
 

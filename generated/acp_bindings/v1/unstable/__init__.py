@@ -191,9 +191,11 @@ from ...runtime.checking import check
 from ...runtime.codec import convert, decode, encode, to_builtins
 from ...runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
+    HttpError,
     NegotiationError,
     ProtocolError,
     RequestError,
@@ -260,6 +262,7 @@ __all__ = [
     "CancelNotification",
     "CancelRequestNotification",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientCapabilities",
     "ClientSessionCapabilities",
@@ -318,6 +321,7 @@ __all__ = [
     "FileSystemCapabilities",
     "ForkSessionRequest",
     "ForkSessionResponse",
+    "HttpError",
     "HttpHeader",
     "IdleErrorStateUpdate",
     "IdleStateUpdate",

@@ -232,9 +232,11 @@ from ...runtime.checking import check
 from ...runtime.codec import convert, decode, encode, to_builtins
 from ...runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
+    HttpError,
     NegotiationError,
     ProtocolError,
     RequestError,
@@ -308,6 +310,7 @@ __all__ = [
     "CancelToolCallRequest",
     "CancelToolCallResponse",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientAuthCapabilities",
     "ClientCapabilities",
@@ -370,6 +373,7 @@ __all__ = [
     "ExtResponse",
     "ForkSessionRequest",
     "ForkSessionResponse",
+    "HttpError",
     "HttpHeader",
     "Icon",
     "IconTheme",
