@@ -194,16 +194,17 @@ class WebSocketTransport:
 
     def _why(self, end: exceptions.ConnectionClosed) -> ConnectionClosed:
         """What the end of the socket means, in words."""
-        first = end.rcvd if end.rcvd is not None and end.rcvd_then_sent is not False else end.sent
+        # An echo may be the very frame that it answers.
+        theirs = end.rcvd is not None and end.rcvd_then_sent is not False
+        first = end.rcvd if theirs else end.sent
         if first is None:
             return ConnectionClosed("the connection broke off")
         told = f"{first.code}{': ' if first.reason else ''}{first.reason}"
-        ours = first is end.sent
-        if first.code == TOO_BIG and ours:
+        if first.code == TOO_BIG and not theirs:
             return ConnectionClosed(f"a message of the other side is over the limit of {self.limit} bytes ({told})")
         if first.code == TOO_BIG:
             return ConnectionClosed(f"a message of ours is too big for the other side, which closed ({told})")
-        return ConnectionClosed(f"{'closed here' if ours else 'the other side closed the connection'} ({told})")
+        return ConnectionClosed(f"{'the other side closed the connection' if theirs else 'closed here'} ({told})")
 
     def _lose(self, error: ConnectionClosed) -> None:
         if self._lost is not None:
