@@ -18,6 +18,7 @@ from ..errors import ConnectionClosed, HttpError
 from . import MAX_MESSAGE, MAX_OUTPUT, Congestion, Receiver, oversized
 from .clients import Clients, timeouts
 from .lines import KEPT, Oversized
+from .outline import outline
 from .scopes import Outgoing, Scope, Scopes
 from .streams import MAX_REOPENS, UNKNOWN, EventStream, OnLost, log, read_bounded, refusal, told
 
@@ -206,15 +207,18 @@ class HttpTransport:
                     continue
                 if not response.is_success:
                     raise await refusal(f"{INITIALIZE} at {self._url}", response)
+                body = await read_bounded(response, self.limit) if _is_json(response) else b""
                 connection = response.headers.get(CONNECTION_ID, "")
-                if response.status_code != 200 or not _is_json(response) or not connection:
+                # Where the agent refuses there need be no connection.
+                if response.status_code != 200 or not (connection or outline(body).failed):
                     missing = "" if connection else f", without {CONNECTION_ID}"
                     reason = f"no ACP server at {self._url}: it answered with {response.status_code}{missing}"
                     raise HttpError(reason, response.status_code)
+            scope = self._scopes.get("")
+            if connection:
                 self.connection_id = connection
-                body = _bounded(await read_bounded(response, self.limit), self.limit)
-            self._open_stream(self._scopes.get(""))
-            self._take(body, self._scopes.get(""))
+                self._open_stream(scope)
+            self._take(_bounded(body, self.limit), scope)
             return
         raise HttpError(f"{self._url} redirects more than {MOVES} times", response.status_code)
 
