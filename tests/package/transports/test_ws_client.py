@@ -416,9 +416,9 @@ def test_a_quiet_socket_that_answers_pings_lives_on() -> None:
         await until_closed(server)
 
     async def test() -> None:
-        async with serving(talk) as url:
-            async with ws.connect(url, client=Client(), ping_interval=0.02, ping_timeout=0.2) as agent:
-                assert await agent.extension_request("_test/one") == 1
+        options: dict[str, Any] = {"ping_interval": 0.02, "ping_timeout": 0.2}
+        async with serving(talk) as url, ws.connect(url, client=Client(), **options) as agent:
+            assert await agent.extension_request("_test/one") == 1
 
     run(test)
 
@@ -465,8 +465,8 @@ def test_writing_waits_while_the_other_side_reads_nothing() -> None:
         server.transport.pause_reading()
         await go_on.wait()
         server.transport.resume_reading()
-        while True:
-            came.append(await server.recv())
+        async for message in server:
+            came.append(message)
 
     go_on = asyncio.Event()
     came: list[Any] = []
