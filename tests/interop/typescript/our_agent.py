@@ -1,6 +1,7 @@
-"""Our agents on this process's stdin and stdout, for the SDK's clients to talk to.
+"""Our agents on this process's stdin and stdout, for the SDK's clients to talk to; or over HTTP and WebSocket.
 
-python -m tests.interop.typescript.our_agent v2 | v2-unstable | v1, or several of them.
+python -m tests.interop.typescript.our_agent v2 | v2-unstable | v1, or several of them. With `serve` among them it
+prints its URL, and ends with its stdin.
 """
 
 from __future__ import annotations
@@ -8,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from acp_bindings import stdio, v1, v2
+from acp_bindings import http, stdio, v1, v2
 
 from tests.interop.typescript import turns
 from tests.interop.typescript.node import wire
+from tests.package.web.serving import running
 
 u = v2.unstable
 
@@ -235,5 +238,17 @@ class AgentV1(Logging, v1.Agent):
 
 AGENTS: dict[str, Any] = {"v2": StableAgent, "v2-unstable": UnstableAgent, "v1": AgentV1}
 
+
+async def serve(make: Callable[[], list[Any]]) -> None:
+    app = http.app(make, strict=True)
+    async with running(app) as root:
+        print(root + app.path, flush=True)
+        # As over stdio, what agents print is no message.
+        sys.stdout = sys.stderr
+        await asyncio.to_thread(sys.stdin.read)
+
+
 if __name__ == "__main__":
-    asyncio.run(stdio.serve([AGENTS[name]() for name in sys.argv[1:]], strict=True))
+    names = [name for name in sys.argv[1:] if name != "serve"]
+    made = lambda: [AGENTS[name]() for name in names]  # noqa: E731 - short
+    asyncio.run(serve(made) if "serve" in sys.argv else stdio.serve(made(), strict=True))
