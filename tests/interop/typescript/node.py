@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -44,21 +45,20 @@ def server_command(*names: str) -> list[str]:
 def converse(script: str, argument: str, *agents: str, over: str = "stdio") -> tuple[dict[str, Any], str]:
     """Let an SDK client talk to our agent of some versions: its report, and what came on stderr.
 
-    Over HTTP and WebSocket, our agent's exit code is that of its server.
+    Over HTTP and WebSocket, our server's exit code stands for our agent's; 0 where it is the signal that ended it.
     """
     ours = [sys.executable, "-m", "tests.interop.typescript.our_agent", *agents]
     if over == "stdio":
         return _report(script, argument, *ours)
-    with subprocess.Popen(
-        [*ours, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **_SETTINGS
-    ) as server:
+    with subprocess.Popen([*ours, "serve"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **_SETTINGS) as server:
         assert server.stdout is not None
         url = server.stdout.readline().strip().replace("http", over, 1)
         try:
             report, complaints = _report(script, argument, url)
         finally:
+            server.terminate()
             _, told = server.communicate(timeout=TIMEOUT)
-        report["exitCode"] = server.returncode
+        report["exitCode"] = 0 if server.returncode == -signal.SIGTERM else server.returncode
         return report, complaints + told
 
 

@@ -1,7 +1,7 @@
 """Our agents on this process's stdin and stdout, for the SDK's clients to talk to; or over HTTP and WebSocket.
 
 python -m tests.interop.typescript.our_agent v2 | v2-unstable | v1, or several of them. With `serve` among them it
-prints its URL, and ends with its stdin.
+prints its URL, and serves until it is terminated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from acp_bindings import http, stdio, v1, v2
 
 from tests.interop.typescript import turns
 from tests.interop.typescript.node import wire
-from tests.package.web.serving import running
 
 u = v2.unstable
 
@@ -240,12 +239,13 @@ AGENTS: dict[str, Any] = {"v2": StableAgent, "v2-unstable": UnstableAgent, "v1":
 
 
 async def serve(make: Callable[[], list[Any]]) -> None:
-    app = http.app(make, strict=True)
-    async with running(app) as root:
-        print(root + app.path, flush=True)
+    def tell(url: str) -> None:
+        print(url, flush=True)
         # As over stdio, what agents print is no message.
         sys.stdout = sys.stderr
-        await asyncio.to_thread(sys.stdin.read)
+
+    options = {"access_log": False, "log_level": "warning"}
+    await http.serve(make, port=0, strict=True, on_start=tell, uvicorn_options=options)
 
 
 if __name__ == "__main__":

@@ -52,9 +52,10 @@ class Counting(v2.Agent):
                 self.written += 1
                 if int(count) < 0:
                     await asyncio.sleep(0)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, v2.ConnectionClosed) as error:
             self.cancelled.append(request.session_id)
-            raise
+            if isinstance(error, asyncio.CancelledError):
+                raise
         finally:
             self.turns -= 1
         return v2.PromptResponse(message_id="m")

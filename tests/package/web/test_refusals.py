@@ -41,14 +41,17 @@ async def is_unharmed(peer: Peer) -> bool:
         return message == {"jsonrpc": "2.0", "id": "probe", "result": {"sessionId": SESSION}}
 
 
-# T, P, G: what may be wrong with a POST on a connection. Each: further headers, the body, status and error of the answer.
+# T, P, G: what may be wrong with a POST on a connection. Each: further headers, body, status and error of the answer.
 POSTS: dict[str, tuple[dict[str, str], Any, int, int | None]] = {
     "no content type": ({"Content-Type": ""}, NEW, 415, None),
     "another content type": ({"Content-Type": "text/plain"}, NEW, 415, None),
     "another charset": ({"Content-Type": "application/json; charset=utf-16"}, NEW, 415, None),
+    "a compressed body": ({"Content-Encoding": "gzip"}, NEW, 415, None),
     "no JSON": ({}, b"{garbage", 400, -32700),
     "no body": ({}, b"", 400, -32700),
     "no UTF-8": ({}, b'{"jsonrpc":"2.0","id":1,"method":"\xff"}', 400, -32700),
+    "too deep": ({}, b'{"jsonrpc":"2.0","id":1,"method":"x","params":' + b"[" * 100_000 + b"]" * 100_000, 400, -32700),
+    "an endless number": ({}, b'{"jsonrpc":"2.0","id":' + b"9" * 100_000 + b',"method":"x"}', 400, -32600),
     "a batch": ({}, [NEW, NEW], 400, -32600),
     "an empty batch": ({}, [], 400, -32600),
     "a number": ({}, 7, 400, -32600),
@@ -84,6 +87,20 @@ def test_a_wrong_post(name: str, told: pytest.LogCaptureFixture) -> None:
 
     run(test)
     assert refusals(told) == [(status, "INFO")]
+
+
+def test_params_that_do_not_fit_are_answered_on_a_stream() -> None:
+    """They name no session, so it is the connection's."""
+
+    async def test() -> None:
+        async with served() as (_, peer):
+            await peer.initialize()
+            async with peer.stream() as stream:
+                for params in (["s1"], {"sessionId": ["s1"], "prompt": []}, {"sessionId": None}, 7):
+                    assert (await peer.request(1, "session/prompt", params)).status_code == 202
+                    assert (await stream.next())["error"]["code"] == -32602
+
+    run(test)
 
 
 def test_a_first_post_that_is_no_initialize(told: pytest.LogCaptureFixture) -> None:

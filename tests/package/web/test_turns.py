@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from acp_bindings import http
+from acp_bindings.runtime.web import posting
+from acp_bindings.v2 import extension
 from fastapi import FastAPI
 from starlette.applications import Starlette
 from starlette.routing import Mount
@@ -134,6 +136,54 @@ def test_all_streams_together_push_back_too() -> None:
                 streams = [await stack.enter_async_context(peer.stream(f"s{number}")) for number in range(4)]
                 for came in await asyncio.gather(*(one.take(501) for one in streams)):
                     assert [text_of(one).strip() for one in came[:500]] == numbers(500)
+
+    run(test)
+
+
+class Slow(Counting):
+    """Handles notifications one by one, each when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.handled = 0
+        self.go_on = asyncio.Event()
+
+    @extension("_test/heavy", notification=True)
+    async def heavy(self, notification: Any, context: Any) -> None:
+        await self.go_on.wait()
+        self.handled += 1
+
+    @extension("_test/handled")
+    async def tell(self, request: Any, context: Any) -> dict[str, int]:
+        return {"handled": self.handled}
+
+
+def test_an_agent_that_has_more_than_enough_makes_posts_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are taken as it gets through, in order; one that waits too long is refused and may come again."""
+
+    async def test() -> None:
+        made: list[Slow] = []
+
+        def factory() -> Slow:
+            made.append(Slow())
+            return made[-1]
+
+        async with served(factory, max_queued=10_000) as (_, peer):
+            await peer.initialize()
+            heavy = {"jsonrpc": "2.0", "method": "_test/heavy", "params": {"text": "x" * 6000}}
+            for _ in range(2):
+                assert (await peer.post(heavy)).status_code == 202
+            monkeypatch.setattr(posting, "PATIENCE", 0.05)
+            refused = await peer.post(heavy)
+            assert refused.status_code == 503 and refused.headers["retry-after"]
+            monkeypatch.undo()
+            waiting = asyncio.create_task(peer.post(heavy))
+            made[0].go_on.set()
+            assert (await waiting).status_code == 202
+            async with peer.stream() as stream:
+                while made[0].handled < 3:
+                    await peer.request(1, "_test/handled", {})
+                    await stream.next()
 
     run(test)
 
@@ -366,7 +416,7 @@ def test_a_silent_stream_is_kept_alive() -> None:
 
 @pytest.mark.parametrize("kind", ["starlette", "fastapi"])
 def test_mounted(kind: str) -> None:
-    """Its owner ends it: servers tell the outermost app alone that they stop."""
+    """Its owner starts and ends it: servers tell the outermost app alone."""
 
     async def test() -> None:
         family = Family()
@@ -374,8 +424,8 @@ def test_mounted(kind: str) -> None:
 
         @contextlib.asynccontextmanager
         async def life(_: Any) -> Any:
-            yield
-            await acp.shutdown()
+            async with acp.running():
+                yield
 
         if kind == "starlette":
             outer: Starlette = Starlette(routes=[Mount("/tools", acp)], lifespan=life)
