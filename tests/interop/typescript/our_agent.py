@@ -248,7 +248,12 @@ async def serve(make: Callable[[], list[Any]]) -> None:
     await http.serve(make, port=0, strict=True, on_start=tell, uvicorn_options=options)
 
 
+def main(*names: str) -> None:
+    def make() -> list[Any]:
+        return [AGENTS[name]() for name in names if name != "serve"]
+
+    asyncio.run(serve(make) if "serve" in names else stdio.serve(make(), strict=True))
+
+
 if __name__ == "__main__":
-    names = [name for name in sys.argv[1:] if name != "serve"]
-    made = lambda: [AGENTS[name]() for name in names]  # noqa: E731 - short
-    asyncio.run(serve(made) if "serve" in sys.argv else stdio.serve(made(), strict=True))
+    main(*sys.argv[1:])

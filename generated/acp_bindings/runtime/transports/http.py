@@ -210,13 +210,14 @@ class HttpTransport:
                 body = await read_bounded(response, self.limit) if _is_json(response) else b""
                 connection = response.headers.get(CONNECTION_ID, "")
                 # Where the agent refuses there need be no connection.
-                if response.status_code != 200 or not (connection or outline(body).failed):
+                refused = outline(body).failed
+                if response.status_code != 200 or not body.strip() or not (connection or refused):
                     missing = "" if connection else f", without {CONNECTION_ID}"
                     reason = f"no ACP server at {self._url}: it answered with {response.status_code}{missing}"
                     raise HttpError(reason, response.status_code)
             scope = self._scopes.get("")
-            if connection:
-                self.connection_id = connection
+            self.connection_id = connection
+            if not refused:
                 self._open_stream(scope)
             self._take(_bounded(body, self.limit), scope)
             return
