@@ -203,17 +203,16 @@ def test_a_server_whose_task_is_cancelled(caplog: pytest.LogCaptureFixture) -> N
 
     async def test() -> None:
         started = asyncio.get_running_loop().create_future()
-        options = {"port": 0, "on_start": started.set_result, "uvicorn_options": {"log_config": None}}
-        serving = asyncio.create_task(http.serve(family, **options))
-        url = await started
-        async with ws.connect(url, client=v2.Client(info=v2.Implementation(name="c", version="1"))) as agent:
-            async with agent.session("/") as session:
-                turn = aiter(session.prompt("-1"))
-                await anext(turn)
-                serving.cancel()
-                with pytest.raises(v2.ConnectionClosed, match="the other side closed the connection"):
-                    while True:
-                        await anext(turn)
+        quiet = {"log_config": None}
+        serving = asyncio.create_task(http.serve(family, port=0, on_start=started.set_result, uvicorn_options=quiet))
+        client = v2.Client(info=v2.Implementation(name="c", version="1"))
+        async with ws.connect(await started, client=client) as agent, agent.session("/") as session:
+            turn = session.prompt("-1")
+            updates = aiter(turn)
+            await anext(updates)
+            serving.cancel()
+            with pytest.raises(v2.ConnectionClosed, match="the other side closed the connection"):
+                await turn
         with pytest.raises(asyncio.CancelledError):
             await serving
         await family.agents[0].ended.wait()

@@ -194,17 +194,16 @@ class WebSocketTransport:
 
     def _why(self, end: exceptions.ConnectionClosed) -> ConnectionClosed:
         """What the end of the socket means, in words."""
-        # An echo may be the very frame that it answers.
-        theirs = end.rcvd is not None and end.rcvd_then_sent is not False
-        first = end.rcvd if theirs else end.sent
+        ours = end.rcvd is None or end.rcvd_then_sent is False
+        first = end.sent if ours else end.rcvd
         if first is None:
             return ConnectionClosed("the connection broke off")
         told = f"{first.code}{': ' if first.reason else ''}{first.reason}"
-        if first.code == TOO_BIG and not theirs:
+        if first.code == TOO_BIG and ours:
             return ConnectionClosed(f"a message of the other side is over the limit of {self.limit} bytes ({told})")
         if first.code == TOO_BIG:
             return ConnectionClosed(f"a message of ours is too big for the other side, which closed ({told})")
-        return ConnectionClosed(f"{'the other side closed the connection' if theirs else 'closed here'} ({told})")
+        return ConnectionClosed(f"{'closed here' if ours else 'the other side closed the connection'} ({told})")
 
     def _lose(self, error: ConnectionClosed) -> None:
         if self._lost is not None:
