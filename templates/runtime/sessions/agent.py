@@ -154,7 +154,7 @@ class SessionAgent(Handler, Generic[S, Block]):
             raise RequestError(jsonrpc.INVALID_PARAMS, f"not a value of {request.config_id!r}: {value!r:.80}")
         option.current_value = value
         await self.config_changed(session, option)
-        return self._words.result("session/set_config_option")(config_options=list(session.config_options))
+        return self._words.result("session/set_config_option")(config_options=session._told_options())
 
     async def session_prompt(self, request: Any, context: Context) -> Any:
         session = self._live(request.session_id)
@@ -228,19 +228,21 @@ class SessionAgent(Handler, Generic[S, Block]):
         return session
 
     async def _open(self, session: S, method: str, context: Context, **members: Any) -> Any:
-        """The answer that opens a session, with what it offers: in the answer where that has room, else right after."""
+        """The answer that opens a session, with what it offers: in it where it has room, else beside it."""
         try:
             await self.opened(session)
         except BaseException:
             self.sessions.pop(session.id, None)
             raise
         form = self._words.result(method)
-        offers = {"config_options": session.config_options, "available_commands": session.commands}
+        offers = {"config_options": session._told_options(), "available_commands": session.commands}
         members |= {name: list(value) for name, value in offers.items() if value and name in form.__struct_fields__}
         if session.commands and "available_commands" not in members:
-            commands = [msgspec.to_builtins(one) for one in session.commands]
-            update = self._words.update("available_commands_update", availableCommands=commands)
-            context.after_response(lambda: session._tell(update, False))
+            if "session_id" in members:
+                # The client does not know the session before it has the answer.
+                context.after_response(session._tell_commands)
+            else:
+                await session._tell_commands()
         return form(**members)
 
 
