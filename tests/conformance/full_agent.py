@@ -60,6 +60,8 @@ class Full:
     convert = staticmethod(v2.convert)
 
     async def opened(self, session: Any) -> None:
+        if session.config_options:
+            return
         session.config_options += [self.convert(wire, self.option) for wire in options(self.version)]
         command = {"name": "web", "description": "Search the web"} | ({"type": "command"} if self.version > 1 else {})
         session.commands.append(self.convert(command, self.command))

@@ -116,6 +116,10 @@ class Connection:
         finally:
             self._end()
 
+    def is_in_handler(self) -> bool:
+        """Whether this very task handles a notification: whoever waits in it for another one waits for ever."""
+        return asyncio.current_task() in self._tasks
+
     def at_end(self, call: Callable[[ConnectionClosed], None]) -> None:
         """Run `call` with the reason once the connection has ended; at once if it has."""
         if self.closed.is_set():
