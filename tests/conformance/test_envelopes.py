@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import jsonschema_rs
 import pytest
 
 from tests.conformance.points import holds
@@ -24,7 +25,6 @@ def test_every_line_is_one_message_in_utf_8(version: int) -> None:
     with opened(ECHO, version) as wire:
         turn = wire.turn(wire.new(), ODD)
         assert turn.text == ODD
-        assert all(line.isascii() or line for line in turn.text)
 
 
 @versions
@@ -44,7 +44,7 @@ def test_errors_are_objects_with_a_code_and_one_line(version: int) -> None:
         ("no/such/method", {}, -32601),
         (UNKNOWN, {}, -32601),
         ("session/prompt", {"sessionId": 7}, -32602),
-        ("session/prompt", {"sessionId": "none", "prompt": []}, -32002),
+        ("session/prompt", {"sessionId": "none", "prompt": [{"type": "text", "text": "hi"}]}, -32002),
         ("initialize", {}, -32600),
     ]
     with opened(ECHO, version) as wire:
@@ -121,8 +121,8 @@ def test_whatever_an_agent_says_is_of_the_schema(version: int) -> None:
             sample | {"method": "fs/watch"},
             {"jsonrpc": "2.0", "id": 1, "error": {"code": "x", "message": ""}},
         ):
-            with pytest.raises(Exception, match=""):
-                wire._judge(json.dumps(wrong).encode() + b"\n")
+            with pytest.raises((AssertionError, jsonschema_rs.ValidationError)):
+                wire.judge(json.dumps(wrong).encode() + b"\n")
 
 
 def found(value: object, name: str) -> list[object]:

@@ -74,7 +74,7 @@ def test_auth_methods_arrive_as_the_author_wrote_them(version: int) -> None:
     if version == 2:
         assert shell["env"] == [{"name": "A", "value": "1"}]
         assert [one["type"] for one in listed] == ["agent", "terminal", "_example.dev/card"]
-        with pytest.raises(ValueError, match="_"):
+        with pytest.raises(ValueError, match="leading underscore"):
             v2.UnknownAuthMethod({"type": "card", "methodId": "card", "name": "Card"})
 
 

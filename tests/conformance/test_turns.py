@@ -130,6 +130,11 @@ def waiting(wire: Wire, command: Sequence[str]) -> Turn:
     return wire.finish(turn, until=says("agent_message_chunk"))
 
 
+def hi(session_id: str) -> dict[str, Any]:
+    """The params of a prompt."""
+    return {"sessionId": session_id, "prompt": [{"type": "text", "text": "hi"}]}
+
+
 waiters = pytest.mark.parametrize("command", [STREAMING, FULL], ids=["asking", "working"])
 
 
@@ -173,7 +178,7 @@ def test_closing_a_session_cancels_its_turn(command: Sequence[str], version: int
         ended = [one for one in wire.frames if one.get("id") == "end"] or [wire.until(lambda one: one.get("id") == "end")]
         assert ended[0]["result"] == {} and wire.frames.index(ended[0]) > wire.frames.index(turn.frames[-1])
         assert wire.settle() == []
-        assert wire.call("session/prompt", {"sessionId": turn.session_id, "prompt": []})["error"]["code"] == -32002
+        assert wire.call("session/prompt", hi(turn.session_id))["error"]["code"] == -32002
 
 
 @waiters
@@ -183,8 +188,7 @@ def test_what_the_protocol_leaves_open_has_an_outcome(command: Sequence[str], ve
     """Unknown sessions: -32002, and a cancellation of nothing is nothing. A prompt during a turn waits for its end."""
     with opened(command, version) as wire:
         made = wire.new()
-        unknown = wire.call("session/prompt", {"sessionId": "none", "prompt": [{"type": "text", "text": "hi"}]})
-        assert unknown["error"]["code"] == -32002
+        assert wire.call("session/prompt", hi("none"))["error"]["code"] == -32002
         wire.cancel("none")
         wire.cancel(made)
         assert wire.settle() == []

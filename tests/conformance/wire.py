@@ -143,9 +143,10 @@ class Wire:
         """The next frame. Raises for a line that no agent may write, and for the end of them."""
         line = self._lines.get(timeout=LIMIT)
         assert line, f"the agent has ended: {self.end()!r}"
-        return self._judge(line)
+        return self.judge(line)
 
-    def _judge(self, line: bytes) -> Frame:
+    def judge(self, line: bytes) -> Frame:
+        """A line as the message that it is. Raises for one that no agent may write."""
         assert line.endswith(b"\n") and b"\r" not in line
         frame = json.loads(line.decode("utf-8"), parse_constant=_refuse)
         assert isinstance(frame, dict), frame
@@ -192,11 +193,18 @@ class Wire:
         assert self.process.stdin is not None
         self.process.stdin.close()
         while line := self._lines.get(timeout=LIMIT):
-            self._judge(line)
+            self.judge(line)
         assert self.process.wait(LIMIT) == 0
         for reader in self._readers:
             reader.join(LIMIT)
         return b"".join(self._stderr)
+
+    def kill(self) -> None:
+        """Nothing of the process is left, whatever became of it."""
+        with self.process:
+            self.process.kill()
+            for reader in self._readers:
+                reader.join(LIMIT)
 
     # whole conversations
 
@@ -245,8 +253,7 @@ def started(command: Sequence[str], version: int) -> Iterator[Wire]:
         if wire.process.poll() is None:
             wire.end()
     finally:
-        wire.process.kill()
-        wire.process.wait()
+        wire.kill()
 
 
 @contextmanager
