@@ -18,11 +18,12 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from codegen import __version__
+from codegen import __version__, ir
 from codegen.errors import CodegenError, fail
 from codegen.inspect import printable, profile_data, profile_tree, undocumented
+from codegen.lower import ungated
 from codegen.names import is_identifier
-from codegen.pipeline import bundled, generate, load
+from codegen.pipeline import bundled, emit, load
 from codegen.schema.importing import import_schemas
 from codegen.sources import PROFILE_FILES, check_profile
 from codegen.write import Change, changes, write
@@ -158,7 +159,9 @@ def generate_(
     with_project = package == DEFAULT_PACKAGE if project is None else project
     console = _console()
     with console.status("generating") if console.is_terminal else console.capture():
-        files = generate(folder, _profiles(profiles, folder), package, with_project)
+        loaded = load(folder, _profiles(profiles, folder))
+        files = emit(loaded, package, with_project)
+    _warn_ungated(loaded)
     if check:
         found = changes(out, package, files)
         _show_drift(found, out)
@@ -170,6 +173,14 @@ def generate_(
         )
         console.print(Text(f"{verb:8} {printable(str(out / change.path))}"))
     console.print(Text(f"{len(files)} files in {printable(str(out))}, {len(found)} changed"))
+
+
+def _warn_ungated(profiles: list[ir.Profile]) -> None:
+    found = ungated(profiles)
+    if found:
+        places = _shown(", ".join(one.place for one in found))
+        message = f"warning: {len(found)} methods may be called whatever is advertised, for want of an entry: {places}"
+        _console(stderr=True).print(Text(message))
 
 
 def _show_drift(found: list[Change], out: Path) -> None:
