@@ -109,9 +109,7 @@ class Listed(msgspec.Struct, frozen=True):
                 yield Unmet(side, path, pointer, f"{value!r} is none of the {path} that the {side} advertised")
             for other, text in self.barred.items():
                 if known and member(known[0], other) == text:
-                    yield Unmet(
-                        side, path, pointer, f"{value!r} has the {other} {text!r}, which is not for this call"
-                    )
+                    yield Unmet(side, path, pointer, f"{value!r} has the {other} {text!r}, which is not for this call")
 
 
 class InState(msgspec.Struct, frozen=True):
