@@ -7,9 +7,12 @@ many blocks it was given.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sys
 from typing import Any
 
 from acp_bindings import stdio, v1, v2
+from acp_bindings.runtime.sessions.stores import SqliteStore
 
 STEP = {"content": "look around", "priority": "high", "status": "in_progress"}
 TEXT = {"type": "text", "text": "found"}
@@ -81,7 +84,9 @@ class Full:
             case ["reach", *_]:
                 await self.reach(session)
             case ["retell", *_]:
-                await self.tell(session, {"sessionUpdate": "config_option_update", "configOptions": self.listed(session)})
+                await self.tell(
+                    session, {"sessionUpdate": "config_option_update", "configOptions": self.listed(session)}
+                )
             case _:
                 await session.say(f"{len(prompt)} blocks")
         return None
@@ -182,5 +187,17 @@ class Full2(Full, v2.SessionAgent):
         return v2.LogoutAuthResponse()
 
 
+async def main(path: str | None) -> None:
+    """Serve; with the path of a file, sessions are kept in it, and shared with whoever else has it open."""
+    agents = [Full2(), Full1()]
+    if path is not None:
+        with contextlib.closing(SqliteStore(path)) as store:
+            for agent in agents:
+                agent.store = store
+            await stdio.serve(agents)
+    else:
+        await stdio.serve(agents)
+
+
 if __name__ == "__main__":
-    asyncio.run(stdio.serve([Full2(), Full1()]))
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else None))

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from acp_bindings import v2
 
+from tests.conformance.cases import agents, some, versions
 from tests.conformance.points import holds
 from tests.conformance.wire import ECHO, FULL, HELLO, STREAMING, Wire, opened, started
 
-AGENTS = {"echo": ECHO, "streaming": STREAMING, "full": FULL}
-agents = pytest.mark.parametrize("command", AGENTS.values(), ids=AGENTS)
-versions = pytest.mark.parametrize("version", [1, 2])
 FAR = 65535
 """A protocol version that nobody speaks, the largest that there can be."""
 
@@ -99,7 +97,7 @@ def test_login_and_logout_reach_the_author(version: int) -> None:
         assert wire.result(logout) == {}
 
 
-@pytest.mark.parametrize("command", [ECHO, STREAMING], ids=["echo", "streaming"])
+@some(echo=ECHO, streaming=STREAMING)
 @versions
 @holds(v1="AUTH-005", v2="AUTH-205")
 def test_without_auth_methods_nobody_has_to_log_in(command: Sequence[str], version: int) -> None:

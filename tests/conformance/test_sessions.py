@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pytest
-
+from tests.conformance.cases import agents, versions
 from tests.conformance.points import holds
-from tests.conformance.wire import ECHO, FULL, HERE, STREAMING, Wire, opened, says
+from tests.conformance.wire import FULL, HERE, Turn, Wire, opened, says
 
-AGENTS = {"echo": ECHO, "streaming": STREAMING, "full": FULL}
-agents = pytest.mark.parametrize("command", AGENTS.values(), ids=AGENTS)
-versions = pytest.mark.parametrize("version", [1, 2])
 CHUNKS = "user_message_chunk agent_message_chunk agent_thought_chunk".split()
 MESSAGES = "user_message agent_message agent_thought".split()
 
@@ -93,39 +89,40 @@ def replayed(wire: Wire, session_id: str) -> list[dict[str, Any]]:
     return again(wire, session_id, "session/resume", replayFrom={"type": "start"})
 
 
+def retired(wire: Wire, *prompts: str) -> Iterator[tuple[str, list[Turn]]]:
+    """Sessions with some turns behind them: one that is open still, and one that was closed."""
+    for closed in (False, True):
+        made = wire.new()
+        turns = [wire.turn(made, text) for text in prompts]
+        if closed:
+            wire.result("session/close", {"sessionId": made})
+        yield made, turns
+
+
 @agents
 @versions
-@pytest.mark.parametrize("closed", [False, True])
 @holds(v1="RESUME-001 RESUME-002", v2="RESUME-201 RESUME-203")
-def test_a_session_is_resumed_without_its_history(command: Sequence[str], version: int, closed: bool) -> None:
+def test_a_session_is_resumed_without_its_history(command: Sequence[str], version: int) -> None:
     with opened(command, version) as wire:
-        made = wire.new()
-        wire.turn(made, "everything")
-        if closed:
-            wire.result("session/close", {"sessionId": made})
-        history = [*CHUNKS, *MESSAGES]
-        for members in ({}, {"replayFrom": None}) if version == 2 else ({},):
-            said = [one["sessionUpdate"] for one in again(wire, made, "session/resume", **members)]
-            assert not set(said) & set(history)
-        assert wire.turn(made, "hi").stop_reason == "end_turn"
+        for made, _ in retired(wire, "everything"):
+            for members in ({}, {"replayFrom": None}) if version == 2 else ({},):
+                said = [one["sessionUpdate"] for one in again(wire, made, "session/resume", **members)]
+                assert not {*said} & {*CHUNKS, *MESSAGES}
+            assert wire.turn(made, "hi").stop_reason == "end_turn"
 
 
 @agents
 @versions
-@pytest.mark.parametrize("closed", [False, True])
 @holds(v1="LOAD-001 LOAD-002 LOAD-003", v2="RESUME-202 RESUME-204")
-def test_a_history_comes_before_the_answer(command: Sequence[str], version: int, closed: bool) -> None:
+def test_a_history_comes_before_the_answer(command: Sequence[str], version: int) -> None:
     with opened(command, version) as wire:
-        made = wire.new()
-        turns = [wire.turn(made, "everything is said"), wire.turn(made, "twice")]
-        if closed:
-            wire.result("session/close", {"sessionId": made})
-        told = replayed(wire, made)
-        assert spoken(told, "user") == ["everything is said", "twice"]
-        assert "".join(spoken(told, "agent")) == "".join(turn.text for turn in turns)
-        if version == 2:
-            kept = [one["messageId"] for one in told if one["sessionUpdate"] == "user_message"]
-            assert kept == [turn.response["result"]["messageId"] for turn in turns]
+        for made, turns in retired(wire, "everything is said", "twice"):
+            told = replayed(wire, made)
+            assert spoken(told, "user") == ["everything is said", "twice"]
+            assert "".join(spoken(told, "agent")) == "".join(turn.text for turn in turns)
+            if version == 2:
+                kept = [one["messageId"] for one in told if one["sessionUpdate"] == "user_message"]
+                assert kept == [turn.response["result"]["messageId"] for turn in turns]
 
 
 def spoken(updates: list[dict[str, Any]], who: str) -> list[str]:

@@ -6,12 +6,10 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
+from tests.conformance.cases import agents, some, versions
 from tests.conformance.points import holds
 from tests.conformance.schemas import schema
 from tests.conformance.wire import (
-    ECHO,
     FULL,
     STREAMING,
     Turn,
@@ -23,9 +21,6 @@ from tests.conformance.wire import (
     says,
 )
 
-AGENTS = {"echo": ECHO, "streaming": STREAMING, "full": FULL}
-agents = pytest.mark.parametrize("command", AGENTS.values(), ids=AGENTS)
-versions = pytest.mark.parametrize("version", [1, 2])
 DATA = base64.b64encode(b"data").decode()
 LINK = {"type": "resource_link", "name": "notes", "uri": "file:///tmp/notes"}
 BLOCKS = {
@@ -87,7 +82,7 @@ def test_blocks_of_every_kind_that_is_offered_are_taken(version: int) -> None:
             assert (turn.text, turn.stop_reason) == (f"{len(blocks) + 1} blocks", "end_turn")
 
 
-@pytest.mark.parametrize("command", [STREAMING, FULL], ids=["streaming", "full"])
+@some(streaming=STREAMING, full=FULL)
 @versions
 @holds(v2="PERM-201 PATCH-209")
 def test_questions_are_well_formed_and_the_turn_goes_on(command: Sequence[str], version: int) -> None:
@@ -105,7 +100,9 @@ def test_questions_are_well_formed_and_the_turn_goes_on(command: Sequence[str], 
                 assert asked["title"]
                 assert turn.states == ["running", "requires_action", "running", "idle"]
                 before = turn.frames[: turn.frames.index(question)]
-                assert [one["params"]["update"].get("state") for one in before if "method" in one][-1] == "requires_action"
+                assert [one["params"]["update"].get("state") for one in before if "method" in one][
+                    -1
+                ] == "requires_action"
 
 
 @versions
@@ -135,50 +132,48 @@ def hi(session_id: str) -> dict[str, Any]:
     return {"sessionId": session_id, "prompt": [{"type": "text", "text": "hi"}]}
 
 
-waiters = pytest.mark.parametrize("command", [STREAMING, FULL], ids=["asking", "working"])
+waiters = some(asking=STREAMING, working=FULL)
 
 
 @waiters
 @versions
-@pytest.mark.parametrize("meta", [{}, {"_meta": {"example.dev/why": "tired"}}], ids=["bare", "meta"])
 @holds(
     v1="CANCEL-001 CANCEL-002",
     v2="CANCEL-201 CANCEL-202 CANCEL-203 CANCEL-205 CANCEL-206 CANCEL-207 INFO-CANCEL-202",
 )
-def test_a_cancelled_turn_ends_as_cancelled(command: Sequence[str], version: int, meta: dict[str, Any]) -> None:
-    """A question that it waits for is withdrawn, and may still be answered."""
+def test_a_cancelled_turn_ends_as_cancelled(command: Sequence[str], version: int) -> None:
+    """A question that it waits for is withdrawn, and may still be answered. The session goes on."""
     with opened(command, version) as wire:
-        turn = waiting(wire, command)
-        wire.cancel(turn.session_id, **meta)
-        for question in turn.questions:
-            wire.until(lambda frame: frame.get("method") == "$/cancel_request")
-            assert wire.frames[-1]["params"]["requestId"] == question["id"]
-            wire.answer(question, {"outcome": {"outcome": "cancelled"}})
-        wire.finish(turn)
-        assert turn.stop_reason == "cancelled" and "result" in turn.response
-        assert wire.settle() == []
-        if version == 2:
-            assert turn.states.count("idle") == 1
-            assert turn.updates[-1] == {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
-        # The session goes on.
-        assert wire.finish(wire.prompt(turn.session_id, "hi")).stop_reason == "end_turn"
+        for meta in ({}, {"_meta": {"example.dev/why": "tired"}}):
+            turn = waiting(wire, command)
+            wire.cancel(turn.session_id, **meta)
+            for question in turn.questions:
+                withdrawn = wire.until(lambda frame: frame.get("method") == "$/cancel_request")
+                assert withdrawn["params"]["requestId"] == question["id"]
+                wire.answer(question, {"outcome": {"outcome": "cancelled"}})
+            wire.finish(turn)
+            assert turn.stop_reason == "cancelled" and "result" in turn.response
+            assert wire.settle() == []
+            if version == 2:
+                assert turn.states.count("idle") == 1
+                assert turn.updates[-1] == {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
+            assert wire.turn(turn.session_id, "hi").stop_reason == "end_turn"
 
 
 @waiters
 @versions
-@pytest.mark.parametrize("method", ["session/close", "session/delete"])
 @holds(v1="CLOSE-002", v2="CLOSE-202 CANCEL-208")
-def test_closing_a_session_cancels_its_turn(command: Sequence[str], version: int, method: str) -> None:
+def test_closing_a_session_cancels_its_turn(command: Sequence[str], version: int) -> None:
     """The client hears of the end before the answer, so that nothing comes for a session that is gone."""
     with opened(command, version) as wire:
-        turn = waiting(wire, command)
-        wire.send(id="end", method=method, params={"sessionId": turn.session_id})
-        wire.finish(turn)
-        assert turn.stop_reason == "cancelled"
-        ended = [one for one in wire.frames if one.get("id") == "end"] or [wire.until(lambda one: one.get("id") == "end")]
-        assert ended[0]["result"] == {} and wire.frames.index(ended[0]) > wire.frames.index(turn.frames[-1])
-        assert wire.settle() == []
-        assert wire.call("session/prompt", hi(turn.session_id))["error"]["code"] == -32002
+        for method in ("session/close", "session/delete"):
+            turn = waiting(wire, command)
+            wire.send(id=method, method=method, params={"sessionId": turn.session_id})
+            assert wire.until(lambda frame, method=method: frame.get("id") == method)["result"] == {}
+            turn.frames += wire.frames[wire.frames.index(turn.frames[-1]) + 1 : -1]
+            assert turn.stop_reason == "cancelled"
+            assert wire.settle() == []
+            assert wire.call("session/prompt", hi(turn.session_id))["error"]["code"] == -32002
 
 
 @waiters
@@ -203,7 +198,7 @@ def test_what_the_protocol_leaves_open_has_an_outcome(command: Sequence[str], ve
         assert (answers or [wire.until(lambda one: one.get("id") == second.request)])[0]["error"]["code"] == -32800
 
 
-@pytest.mark.parametrize("command", [STREAMING, FULL], ids=["streaming", "full"])
+@some(streaming=STREAMING, full=FULL)
 @holds(v2="PATCH-204 PATCH-205 PATCH-206 PATCH-207 PATCH-208 ENUM-201")
 def test_what_is_told_of_calls_plans_and_terminals_is_keyed_and_known(command: Sequence[str]) -> None:
     _, turns = courses(command, 2)

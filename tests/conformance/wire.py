@@ -19,9 +19,7 @@ from tests.support.cli import ROOT
 LIMIT = 30.0
 """Seconds after which something hangs."""
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join((str(ROOT / "generated"), str(ROOT)))}
-ECHO, STREAMING = (
-    (sys.executable, str(ROOT / f"examples/{name}_agent.py")) for name in ("echo", "streaming")
-)
+ECHO, STREAMING = ((sys.executable, str(ROOT / f"examples/{name}_agent.py")) for name in ("echo", "streaming"))
 FULL = sys.executable, "-m", "tests.conformance.full_agent"
 HELLO = {
     1: {"protocolVersion": 1, "clientCapabilities": {}, "clientInfo": {"name": "bare", "version": "1"}},
@@ -221,7 +219,9 @@ class Wire:
         """Sends a prompt; `finish` reads its turn."""
         turn = Turn(self.version, session_id, f"prompt {len(self.asked)}")
         listed = [{"type": "text", "text": text}, *blocks]
-        self.send(id=turn.request, method="session/prompt", params={"sessionId": session_id, "prompt": listed} | members)
+        self.send(
+            id=turn.request, method="session/prompt", params={"sessionId": session_id, "prompt": listed} | members
+        )
         return turn
 
     def finish(self, turn: Turn, answer: Answer = allow, until: Callable[[Frame], bool] | None = None) -> Turn:
@@ -237,7 +237,9 @@ class Wire:
                 assert "id" not in frame or "method" not in frame, f"nobody offered to answer {frame}"
         return turn
 
-    def turn(self, session_id: str, text: str, *blocks: dict[str, Any], answer: Answer = allow, **members: object) -> Turn:
+    def turn(
+        self, session_id: str, text: str, *blocks: dict[str, Any], answer: Answer = allow, **members: object
+    ) -> Turn:
         return self.finish(self.prompt(session_id, text, *blocks, **members), answer)
 
     def cancel(self, session_id: str, **members: object) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from ..codec import convert, decode, encode, to_builtins
-from ..errors import ConnectionClosed, RequestError
+from ..errors import ConnectionClosed
 from ..models import UnknownVariant
 from .state import kind_of
 from .stores import SessionRecord, SessionStore
