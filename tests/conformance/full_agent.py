@@ -84,9 +84,8 @@ class Full:
             case ["reach", *_]:
                 await self.reach(session)
             case ["retell", *_]:
-                await self.tell(
-                    session, {"sessionUpdate": "config_option_update", "configOptions": self.listed(session)}
-                )
+                listed = [v2.to_builtins(one) for one in session.config_options]
+                await self.tell(session, {"sessionUpdate": "config_option_update", "configOptions": listed})
             case _:
                 await session.say(f"{len(prompt)} blocks")
         return None
@@ -102,9 +101,6 @@ class Full:
             await self.tell(session, wire)
         await session.set_title("Everything")
         await session.say("three")
-
-    def listed(self, session: Any) -> Any:
-        return [v2.to_builtins(one) for one in session.config_options]
 
     async def reach(self, session: Any) -> None:
         """Calls what the client has not offered; nothing of that may leave this process."""
@@ -189,14 +185,11 @@ class Full2(Full, v2.SessionAgent):
 
 async def main(path: str | None) -> None:
     """Serve; with the path of a file, sessions are kept in it, and shared with whoever else has it open."""
-    agents = [Full2(), Full1()]
-    if path is not None:
-        with contextlib.closing(SqliteStore(path)) as store:
-            for agent in agents:
-                agent.store = store
-            await stdio.serve(agents)
-    else:
-        await stdio.serve(agents)
+    newer, older = Full2(), Full1()
+    with contextlib.ExitStack() as stack:
+        if path is not None:
+            newer.store = older.store = stack.enter_context(contextlib.closing(SqliteStore(path)))
+        await stdio.serve([newer, older])
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def test_errors_are_objects_with_a_code_and_one_line(version: int) -> None:
 @versions
 @holds(both="JSONRPC-003", v2="EXT-201 EXT-203 CANCEL-205")
 def test_a_notification_is_never_answered(version: int) -> None:
-    """Known, unknown, of the protocol's own level, malformed or about nothing: the next answer is to the next request."""
+    """Known, unknown, of the protocol's own level, malformed or about nothing: what comes next answers a request."""
     given: list[tuple[str, Any]] = [
         ("session/cancel", {"sessionId": "none"}),
         ("session/cancel", {"sessionId": 7}),

@@ -1,4 +1,4 @@
-"""The list in README.md and the tests agree: each point is held by the test that it names, or left out with a reason."""
+"""The list in README.md and the tests agree: each point is held by the tests that it names, or left out."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from acp_bindings import v2
 
 from tests.conformance.cases import agents, some, versions
 from tests.conformance.points import holds
-from tests.conformance.wire import ECHO, FULL, HELLO, STREAMING, Wire, opened, started
+from tests.conformance.wire import ECHO, FULL, HELLO, STREAMING, Frame, Wire, opened, started
 
 FAR = 65535
 """A protocol version that nobody speaks, the largest that there can be."""
@@ -80,7 +80,7 @@ def methods(version: int, *, able: bool) -> list[dict[str, Any]]:
     """The auth methods that a client is offered."""
     members: dict[str, object] = {}
     if able:
-        auth = {"terminal": {}} if version == 2 else {"terminal": True}
+        auth: Frame = {"terminal": {} if version == 2 else True}
         members["capabilities" if version == 2 else "clientCapabilities"] = {"auth": auth}
     with started(FULL, version) as wire:
         listed: list[dict[str, Any]] = wire.hello(**members)["authMethods"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conformance.cases import agents, versions
 from tests.conformance.points import holds
-from tests.conformance.wire import FULL, HERE, Turn, Wire, opened, says
+from tests.conformance.wire import FULL, HERE, Frame, Turn, Wire, opened, says
 
 CHUNKS = "user_message_chunk agent_message_chunk agent_thought_chunk".split()
 MESSAGES = "user_message agent_message agent_thought".split()
@@ -74,7 +74,7 @@ def test_additional_directories_are_taken(version: int) -> None:
 def again(wire: Wire, session_id: str, method: str, **members: object) -> list[dict[str, Any]]:
     """The updates that come with a session that is taken up again; none may come after the answer."""
     start = len(wire.frames)
-    servers = {"mcpServers": []} if wire.version == 1 else {}
+    servers: Frame = {"mcpServers": []} if wire.version == 1 else {}
     wire.result(method, {"sessionId": session_id, "cwd": HERE} | servers | members)
     said = [one for one in wire.frames[start:] if one.get("method") == "session/update"]
     assert all(one["params"]["sessionId"] == session_id for one in said)
@@ -158,8 +158,8 @@ def test_in_a_history_no_piece_comes_before_its_message(command: Sequence[str]) 
 @holds(v1="CONFIG-001 CONFIG-002", v2="CONFIG-201 CONFIG-202 CONFIG-203 CONFIG-204")
 def test_configuration_is_always_told_whole(version: int) -> None:
     name = "id" if version == 1 else "configId"
-    can = {"clientCapabilities": {"session": {"configOptions": {"boolean": {}}}}} if version == 1 else {}
-    servers = {"mcpServers": []} if version == 1 else {}
+    can: Frame = {"clientCapabilities": {"session": {"configOptions": {"boolean": {}}}}} if version == 1 else {}
+    servers: Frame = {"mcpServers": []} if version == 1 else {}
     with opened(FULL, version, **can) as wire:
         made = wire.result("session/new", {"cwd": HERE} | servers)
         assert values(made["configOptions"], name) == {"pace": "slow", "model": "small", "loud": False}

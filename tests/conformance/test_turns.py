@@ -15,6 +15,7 @@ from tests.conformance.wire import (
     Turn,
     Wire,
     allow,
+    is_answer,
     is_question,
     opened,
     reject,
@@ -22,12 +23,12 @@ from tests.conformance.wire import (
 )
 
 DATA = base64.b64encode(b"data").decode()
-LINK = {"type": "resource_link", "name": "notes", "uri": "file:///tmp/notes"}
-BLOCKS = {
-    "image": {"type": "image", "data": DATA, "mimeType": "image/png"},
-    "audio": {"type": "audio", "data": DATA, "mimeType": "audio/wav"},
-    "resource": {"type": "resource", "resource": {"uri": "file:///tmp/notes", "text": "x", "mimeType": "text/plain"}},
-}
+BLOCKS: list[dict[str, Any]] = [
+    {"type": "resource_link", "name": "notes", "uri": "file:///tmp/notes"},
+    {"type": "image", "data": DATA, "mimeType": "image/png"},
+    {"type": "audio", "data": DATA, "mimeType": "audio/wav"},
+    {"type": "resource", "resource": {"uri": "file:///tmp/notes", "text": "x", "mimeType": "text/plain"}},
+]
 REASONS = {"end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"}
 
 
@@ -77,8 +78,8 @@ def test_a_turn_begins_running_and_ends_idle_with_a_reason(command: Sequence[str
 def test_blocks_of_every_kind_that_is_offered_are_taken(version: int) -> None:
     with opened(FULL, version) as wire:
         made = wire.new()
-        for blocks in ([LINK], *([one] for one in BLOCKS.values()), [LINK, *BLOCKS.values()]):
-            turn = wire.turn(made, "hi", *blocks)
+        for blocks in [[one] for one in BLOCKS] + [BLOCKS]:
+            turn = wire.finish(wire.prompt(made, "hi", *blocks))
             assert (turn.text, turn.stop_reason) == (f"{len(blocks) + 1} blocks", "end_turn")
 
 
@@ -99,10 +100,8 @@ def test_questions_are_well_formed_and_the_turn_goes_on(command: Sequence[str], 
             if version == 2:
                 assert asked["title"]
                 assert turn.states == ["running", "requires_action", "running", "idle"]
-                before = turn.frames[: turn.frames.index(question)]
-                assert [one["params"]["update"].get("state") for one in before if "method" in one][
-                    -1
-                ] == "requires_action"
+                before = [one for one in turn.frames[: turn.frames.index(question)] if "method" in one]
+                assert before[-1]["params"]["update"]["state"] == "requires_action"
 
 
 @versions
@@ -169,7 +168,7 @@ def test_closing_a_session_cancels_its_turn(command: Sequence[str], version: int
         for method in ("session/close", "session/delete"):
             turn = waiting(wire, command)
             wire.send(id=method, method=method, params={"sessionId": turn.session_id})
-            assert wire.until(lambda frame, method=method: frame.get("id") == method)["result"] == {}
+            assert wire.until(is_answer(method))["result"] == {}
             turn.frames += wire.frames[wire.frames.index(turn.frames[-1]) + 1 : -1]
             assert turn.stop_reason == "cancelled"
             assert wire.settle() == []
@@ -195,7 +194,7 @@ def test_what_the_protocol_leaves_open_has_an_outcome(command: Sequence[str], ve
         wire.cancel(turn.session_id)
         wire.finish(turn)
         answers = [one for one in turn.frames + wire.frames if one.get("id") == second.request]
-        assert (answers or [wire.until(lambda one: one.get("id") == second.request)])[0]["error"]["code"] == -32800
+        assert (answers or [wire.until(is_answer(second.request))])[0]["error"]["code"] == -32800
 
 
 @some(streaming=STREAMING, full=FULL)

@@ -168,7 +168,7 @@ class Wire:
         """The response to a request."""
         identity = f"call {len(self.asked)}" if id is None else id
         self.send(id=identity, method=method, params=params)
-        return self.until(lambda frame: "method" not in frame and _same(frame["id"], identity))
+        return self.until(is_answer(identity))
 
     def result(self, method: str, params: object = None) -> dict[str, Any]:
         """What a request that goes well is answered with."""
@@ -211,17 +211,15 @@ class Wire:
 
     def new(self, **members: object) -> str:
         """The id of a new session."""
-        servers = {"mcpServers": []} if self.version == 1 else {}
+        servers: Frame = {"mcpServers": []} if self.version == 1 else {}
         session_id: str = self.result("session/new", {"cwd": HERE} | servers | members)["sessionId"]
         return session_id
 
     def prompt(self, session_id: str, text: str, *blocks: dict[str, Any], **members: object) -> Turn:
         """Sends a prompt; `finish` reads its turn."""
         turn = Turn(self.version, session_id, f"prompt {len(self.asked)}")
-        listed = [{"type": "text", "text": text}, *blocks]
-        self.send(
-            id=turn.request, method="session/prompt", params={"sessionId": session_id, "prompt": listed} | members
-        )
+        params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}, *blocks]} | members
+        self.send(id=turn.request, method="session/prompt", params=params)
         return turn
 
     def finish(self, turn: Turn, answer: Answer = allow, until: Callable[[Frame], bool] | None = None) -> Turn:
@@ -237,10 +235,9 @@ class Wire:
                 assert "id" not in frame or "method" not in frame, f"nobody offered to answer {frame}"
         return turn
 
-    def turn(
-        self, session_id: str, text: str, *blocks: dict[str, Any], answer: Answer = allow, **members: object
-    ) -> Turn:
-        return self.finish(self.prompt(session_id, text, *blocks, **members), answer)
+    def turn(self, session_id: str, text: str, answer: Answer = allow, **members: object) -> Turn:
+        """A whole turn."""
+        return self.finish(self.prompt(session_id, text, **members), answer)
 
     def cancel(self, session_id: str, **members: object) -> None:
         self.send(method="session/cancel", params={"sessionId": session_id} | members)
@@ -270,6 +267,15 @@ def is_question(frame: Frame) -> bool:
     return frame.get("method") == "session/request_permission"
 
 
+def is_answer(request: object) -> Callable[[Frame], bool]:
+    """Whether a frame answers a request, by the type of its id too."""
+
+    def matches(frame: Frame) -> bool:
+        return "method" not in frame and type(frame["id"]) is type(request) and frame["id"] == request
+
+    return matches
+
+
 def says(kind: str) -> Callable[[Frame], bool]:
     """Whether a frame is an update of some kind."""
 
@@ -277,10 +283,6 @@ def says(kind: str) -> Callable[[Frame], bool]:
         return frame.get("method") == "session/update" and frame["params"]["update"]["sessionUpdate"] == kind
 
     return matches
-
-
-def _same(one: object, other: object) -> bool:
-    return type(one) is type(other) and one == other
 
 
 def _refuse(text: str) -> None:

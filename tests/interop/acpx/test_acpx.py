@@ -104,9 +104,8 @@ def test_a_named_session_lives_on(driving: Driving, tmp_path: Path) -> None:
     assert re.fullmatch("[0-9a-f]{32}", session_id)
     first = acpx.run("prompt", "-s", "one", "everything please")
     assert "[client] session/resume" in first and "session/new" not in first
-    assert {"[thinking] hm", "[tool] Look around (running)", "[tool] Look around (completed)", "[plan]"} <= set(
-        lines(first)
-    )
+    shown = {"[thinking] hm", "[tool] Look around (running)", "[tool] Look around (completed)", "[plan]"}
+    assert shown <= set(lines(first))
     # The background process has the agent now, and asks it again.
     assert lines(acpx.run("prompt", "-s", "one", "hi")) == ["1 blocks", "[done] end_turn"]
     (listed,) = acpx.run("sessions", "list").splitlines()
