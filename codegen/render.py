@@ -20,8 +20,8 @@ from codegen.views import Views
 # What a profile exports beside its models.
 API = (
     "AcpError CapabilityError ConnectionClosed DecodeError EncodeError HttpError NegotiationError PROTOCOL_VERSION "
-    "ProtocolError RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode encode "
-    "extension is_extension to_builtins"
+    "ProtocolError RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode "
+    "encode extension is_extension to_builtins"
 ).split()
 # What a models module may use, by where it comes from.
 IMPORTS = {

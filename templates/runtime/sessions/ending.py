@@ -61,13 +61,13 @@ class Ending:
         else:
             self._early = (self._steps, update)
 
-    def answered(self) -> None:
-        """The answer's turn has come: the next idle that ends work is the prompt's."""
-        self._answered = True
+    def answered(self, message_id: str) -> None:
+        """The answer's turn has come: the next idle that ends work is the prompt's.
 
-    def is_taken(self, message_id: str) -> None:
-        """The answer names the message: an idle before it may have been the prompt's already."""
-        if self._early is None or self.is_over:
+        The answer names the message: an idle after that, or before any other work, may have been the prompt's already.
+        """
+        self._answered = True
+        if self._early is None:
             return
         step, update = self._early
         where = self._seen.get(message_id)

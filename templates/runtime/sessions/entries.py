@@ -28,7 +28,7 @@ class Entry(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
         """Take over what an update says. `identity` is the member that says which entry is meant; `without` one that
         is not taken over.
 
-        In version 1 null means what absent means, so `null_clears` is off there.
+        For some kinds of version 1 null means what absent means: `null_clears` is off for them.
         """
         for name in update.__struct_fields__:
             value = getattr(update, name)
@@ -146,6 +146,6 @@ class Info(Entry):
 class ContextUsage(Entry):
     """Tokens in the model's context and its size, and what the session has cost so far."""
 
-    used: int = 0
-    size: int = 0
+    used: int
+    size: int
     cost: Any = None

@@ -63,9 +63,9 @@ def _tag(model: Any) -> Any:
 class AgentSession(Generic[Update, Block, Option]):
     """One conversation with a client; `SessionAgent` makes it and hands it to `turn`.
 
-    `record` has its id, working directory, further directories and title; `mcp_servers` are the client's. Set `commands`
-    and `config_options` in `SessionAgent.opened`. `remote` calls the client. `grace` is how long the code of a turn has
-    to end once it was cancelled, in seconds. Once the session was closed, telling the client something raises
+    `record` has its id, its directories and its title; `mcp_servers` are the client's. Set `commands` and
+    `config_options` in `SessionAgent.opened`. `remote` calls the client. `grace` is how long the code of a turn has to
+    end once it was cancelled, in seconds. Once the session was closed, telling the client something raises
     ConnectionClosed.
     """
 

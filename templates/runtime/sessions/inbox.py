@@ -59,7 +59,7 @@ class Inbox:
         return found
 
     def known(self, session_id: str) -> Known | None:
-        """What gates go by: the state of a session that is open here, and what its parent says of it; None for others."""
+        """What gates go by: the state of a session that is open here, and what its parent says of it."""
         session = self.sessions.get(session_id)
         told = (one.state.subagents.get(session_id) for one in self.sessions.values())
         child = next((one for one in told if one is not None), None)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import UNSET
 
 from .. import jsonrpc
-from ..errors import AcpError, ConnectionClosed, RequestError, RequestTimeout
+from ..calls import read_result
+from ..errors import AcpError, ConnectionClosed, ProtocolError, RequestError, RequestTimeout
 from .ending import Ending, stop_reason_of
 
 if TYPE_CHECKING:
@@ -112,16 +113,14 @@ class Turn(Generic[Update]):
             self._end()
         if self.is_over:
             return
-        grace = self._session.grace
+        session = self._session
         try:
-            async with asyncio.timeout(grace):
+            async with asyncio.timeout(session.grace):
                 with contextlib.suppress(AcpError):
                     await self.cancel()
                 await self._over.wait()
         except TimeoutError:
-            log.warning(
-                "session %s: the agent did not end a turn within %s s of being told to", self._session.id, grace
-            )
+            log.warning("session %s: a turn did not end within %s s of its cancellation", session.id, session.grace)
         finally:
             self._end()
 
@@ -141,7 +140,7 @@ class Turn(Generic[Update]):
         return is_first
 
     def _check(self) -> None:
-        if self._ending is not None and self._ending.is_over and self.response is not None:
+        if self._ending is not None and self._ending.is_over and not self.is_over:
             idle = self._ending.idle
             self.stop_reason = stop_reason_of(idle)
             self.usage = _known(idle, "usage")
@@ -161,38 +160,41 @@ class Turn(Generic[Update]):
         self._end(error.again())
 
     async def _ask(self) -> None:
-        """Send the prompt and read its answer: in version 1 that ends the turn, in version 2 it says that it began."""
+        """Send the prompt, and wait for its answer."""
         try:
             if self._cancelled:
                 # The word to stop was sent already, and would not stop what comes after it.
                 raise RequestError(jsonrpc.REQUEST_CANCELLED, "cancelled before it was sent")
-            response = await self._session._send(self._request, self._answered)
-        except RequestError as error:
-            if self._cancelled and error.code == jsonrpc.REQUEST_CANCELLED:
-                self.stop_reason = "cancelled"
-                self._end()
-            else:
-                self._end(error)
+            await self._session._send(self._request, self._answered)
         except Exception as error:
-            self._end(error)
-        else:
-            self.response = response
-            self.message_id = _known(response, "message_id")
-            if self._ending is None:
-                self.stop_reason = response.stop_reason
-                self.usage = _known(response, "usage")
-                self._end()
-            else:
-                self._ending.is_taken(response.message_id)
-                self._check()
+            self._failed(error)
 
-    def _answered(self) -> None:
-        """The answer's turn in the order of the wire has come."""
-        if self._ending is not None:
-            self._ending.answered()
+    def _answered(self, answer: jsonrpc.Response) -> None:
+        """The answer, in its turn in the order of the wire, so that what comes after it finds the turn as it is then.
+
+        In version 1 it ends the turn, in version 2 it says that the message is in the conversation.
+        """
+        try:
+            response = read_result(answer, "session/prompt", self._session._result("session/prompt"))
+        except (RequestError, ProtocolError) as error:
+            self._failed(error)
+            return
+        self.response = response
+        self.message_id = _known(response, "message_id")
+        if self._ending is None:
+            self.stop_reason = response.stop_reason
+            self.usage = _known(response, "usage")
+            self._end()
         else:
-            # What comes from now on is not of this turn.
-            self._session._release(self)
+            self._ending.answered(response.message_id)
+            self._check()
+
+    def _failed(self, error: Exception) -> None:
+        if self._cancelled and isinstance(error, RequestError) and error.code == jsonrpc.REQUEST_CANCELLED:
+            self.stop_reason = "cancelled"
+            self._end()
+        else:
+            self._end(error)
 
 
 class _Loop(Generic[Update]):

@@ -39,7 +39,7 @@ class Posting:
     async def answer(self, request: Request, principal: Any) -> Response:
         """Raises Refused, ClientDisconnect."""
         if not headers.is_json(request.headers):
-            raise Refused(415, "a message is sent as application/json")
+            raise Refused(415, "a message is sent as application/json, uncompressed and in UTF-8")
         identity = headers.connection_id(request.headers)
         if identity is None:
             return await self._open(request, principal)

@@ -16,7 +16,7 @@ GRACEFUL = 10
 
 
 class Server(uvicorn.Server):
-    """Ends the app's connections first: uvicorn waits for open streams, which would wait for it."""
+    """Ends the app's connections first, where it is no signal that ends it: uvicorn waits for open streams."""
 
     def __init__(self, app: AcpApp, config: uvicorn.Config, on_start: Callable[[str], object] | None) -> None:
         super().__init__(config)
@@ -25,10 +25,16 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started and self._on_start is not None:
-            bound = [one.getsockname() for server in self.servers for one in server.sockets]
-            host, port = bound[0][:2]
-            self._on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}{self._app.path}")
+        bound = [one.getsockname() for server in self.servers for one in server.sockets]
+        if self._on_start is not None and bound:
+            self._on_start(self._url(bound[0]))
+
+    def _url(self, address: Any) -> str:
+        if isinstance(address, str):
+            return address
+        host, port = address[:2]
+        scheme = "https" if self.config.is_ssl else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{self._app.path}"
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._app.shutdown()

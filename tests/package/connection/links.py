@@ -96,7 +96,7 @@ class Collector:
             assert isinstance(frame, bytes)
             self.frames.put_nowait(frame)
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: int | str | None, error: AcpError) -> None:
         raise AssertionError("a bare end looks after itself") from error
 
     def ended(self, error: ConnectionClosed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -77,15 +78,13 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def connection_closed(self) -> None:
         sessions, self.sessions = self.sessions, {}
-        for session in sessions.values():
-            await session._stop()
+        await asyncio.gather(*(session._stop() for session in sessions.values()))
 
     # the methods of the protocol
 
     async def session_new(self, request: Any, context: Context) -> Any:
-        return await self._make(
-            SessionRecord(session_id=new_id(), cwd=request.cwd), [], "session/new", request, context
-        )
+        record = SessionRecord(session_id=new_id(), cwd=request.cwd)
+        return await self._make(record, [], "session/new", request, context)
 
     async def session_fork(self, request: Any, context: Context) -> Any:
         origin = self.sessions.get(request.session_id)
@@ -260,7 +259,7 @@ class SessionAgent(Handler, Generic[S, Block]):
             answer = await self._open(session, method, context)
         except BaseException:
             if made:
-                del self.sessions[record.session_id]
+                self.sessions.pop(record.session_id, None)
             raise
         if self._words.version > 1:
             # After the history and before the answer.

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .. import jsonrpc
 from ..codec import convert
 from ..errors import AcpError, ConnectionClosed
 from .ending import Ending
@@ -121,7 +123,7 @@ class Session(Generic[Update, Block, State]):
             body["type"] = kind or "id"
         known: list[Any] = []
         request = convert(body, self._form(method))
-        response = await self.agent._call(method, request, None, lambda: known.append(self.state.config_options))
+        response = await self.agent._call(method, request, None, lambda _: known.append(self.state.config_options))
         # An update after the answer may have been here first, and is the newer one.
         if self.state.config_options is known[0]:
             self.state.config_options = list(response.config_options)
@@ -232,8 +234,12 @@ class Session(Generic[Update, Block, State]):
         with contextlib.suppress(ValueError):
             self._turns.remove(turn)
 
-    async def _send(self, request: Any, then: Callable[[], None]) -> Any:
-        return await self.agent._call("session/prompt", request, None, then)
+    def _result(self, method: str) -> Any:
+        return self.agent._methods["agent", "request", method].result
+
+    async def _send(self, request: Any, then: Callable[[jsonrpc.Response], None]) -> Any:
+        # A turn takes as long as it takes: the limit for calls is not for it.
+        return await self.agent._call("session/prompt", request, math.inf, then)
 
 
 def _log_late(task: asyncio.Task[Any]) -> None:

@@ -73,9 +73,9 @@ class SessionState(
     Messages, tool calls, terminals, plans, compactions and subagents are by id, in the order in which they were first
     heard of; `timeline` has `(kind, id)` of all of them in that order. A chunk, or an update of something that was not
     heard of before, begins it. A message without an id, which version 1 allows, has a key such as `agent/1`, and should
-    two kinds of message share an id, the later one's key is `kind/id`. `activity` is the newest state update, None while
-    there was none (a new session is idle). Notices are events, and no part of it. `mode` is version 1's current mode,
-    whose one plan has the id `plan`.
+    two kinds of message share an id, the later one's key is `kind/id`. `activity` is the newest state update, None
+    while there was none (a new session is idle). Notices are events, and no part of it. `mode` is version 1's current
+    mode, whose one plan has the id `plan`.
 
     `unknown` has what could not be applied, in order: updates that this version does not know, and those of a terminal
     whose output is not base64 (of which the rest is applied).
@@ -126,7 +126,10 @@ class SessionState(
 
     def to_builtins(self) -> Any:
         """The state as dicts, lists and scalars, with names as on the wire; bytes as base64."""
-        return msgspec.to_builtins(self)
+        plain = msgspec.to_builtins(self)
+        if self.timeline:
+            plain["timeline"] = [list(one) for one in self.timeline]
+        return plain
 
     # how the rules find entries
 
@@ -271,11 +274,9 @@ def _session_info_update(state: State, update: Any) -> None:
 
 def _usage_update(state: State, update: Any) -> None:
     if state.usage is None:
-        state.usage = ContextUsage()
-    meta = state.usage.meta
-    state.usage.patch(update, null_clears=state.version > 1)
+        state.usage = ContextUsage(used=update.used, size=update.size)
     # Its metadata is about this report, and patches nothing.
-    state.usage.meta = meta
+    state.usage.patch(update, without="meta", null_clears=state.version > 1)
 
 
 def _compaction_update(state: State, update: Any) -> None:

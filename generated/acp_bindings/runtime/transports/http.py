@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any
 
 import httpx
+import msgspec
 
 from ..errors import ConnectionClosed, HttpError
 from . import MAX_MESSAGE, MAX_OUTPUT, Congestion, Receiver, oversized
@@ -227,7 +228,7 @@ class HttpTransport:
     def _fail(self, identity: bytes, error: HttpError) -> None:
         """A request of ours gets no answer."""
         if self._scopes.settle(identity) is not None and self._receiver is not None:
-            self._receiver.undelivered(int(identity), error)
+            self._receiver.undelivered(msgspec.json.decode(identity, type=int | str | None), error)
 
     # in
 
