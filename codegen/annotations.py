@@ -1,12 +1,12 @@
 """Our own facts beside the schema: curated class names (names.toml) and docstrings (docs.toml), one set per version.
 
-All are optional. Without names the naming rule decides; without docs the schema's own descriptions are used.
+What methods need (capabilities.toml) is read by `capabilities`. All are optional. Without names the naming rule
+decides; without docs the schema's own descriptions are used.
 
     names.toml          [UNION]  CLASS = ["tag", "tag/nested tag", "*"]    a branch without a tag by its title
     docs.toml           [DEFINITION] doc = "..."        [DEFINITION.fields] wireName = "..."
                         [UNION.variants] "tag/nested" = "..."
                         ["*".fields] wireName = "..."      for that property wherever nothing else is said
-    capabilities.toml   [baseline] CAPABILITY = ["method"]    [unhandled] "method" = ERROR_CODE
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def load_names(folder: Path) -> Names:
     """names.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
     path = folder / "names.toml"
     entries: dict[str, dict[str, str]] = {}
-    for union, classes in _read(path).items():
+    for union, classes in read_toml(path).items():
         by_path = entries.setdefault(union, {})
         if not isinstance(classes, dict):
             raise fail(f"{path.name} {union}", "a value", "a table of class names")
@@ -131,7 +131,7 @@ def load_names(folder: Path) -> Names:
 def load_docs(folder: Path) -> Docs:
     """docs.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
     path = folder / "docs.toml"
-    entries = _read(path)
+    entries = read_toml(path)
     problems = []
     for name, entry in entries.items():
         if not isinstance(entry, dict):
@@ -149,29 +149,8 @@ def load_docs(folder: Path) -> Docs:
     return Docs(path.name, entries)
 
 
-@dataclass(frozen=True)
-class Capabilities:
-    """What the schema says of methods in prose only: `baseline` has the methods that a capability promises, `unhandled`
-    the error code of a method that nobody handles, where it is not "method not found".
-    """
-
-    baseline: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unhandled: Mapping[str, int] = field(default_factory=dict)
-
-
-def load_capabilities(folder: Path) -> Capabilities:
-    """capabilities.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
-    path = folder / "capabilities.toml"
-    table = _read(path)
-    baseline, unhandled = table.get("baseline", {}), table.get("unhandled", {})
-    if not isinstance(baseline, dict) or not all(isinstance(one, list) for one in baseline.values()):
-        raise fail(f"{path.name} [baseline]", repr(baseline), "lists of methods by capability")
-    if not isinstance(unhandled, dict) or not all(isinstance(one, int) for one in unhandled.values()):
-        raise fail(f"{path.name} [unhandled]", repr(unhandled), "error codes by method")
-    return Capabilities({name: tuple(map(str, methods)) for name, methods in baseline.items()}, unhandled)
-
-
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file; empty when there is none. Raises CodegenError for anything that cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

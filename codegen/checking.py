@@ -1,10 +1,13 @@
-"""What there is to mend, as findings: the lock, drift, docs, stale annotations, names. Nothing here prints or writes.
+"""What there is to mend, as findings.
 
-lock      the stored schemas are what lock.toml says
-drift     the output is what the generator writes
-docs      every definition and property has a docstring
-stale     every entry of docs.toml and names.toml names something
-names     every class that the schema leaves anonymous has a curated name
+    lock      the stored schemas are what lock.toml says
+    drift     the output is what the generator writes
+    docs      every definition and property has a docstring
+    stale     every entry of docs.toml, names.toml and capabilities.toml names something
+    names     every class that the schema leaves anonymous has a curated name
+    gates     every method has an entry on what it needs
+
+Nothing here prints or writes.
 """
 
 from __future__ import annotations
@@ -14,15 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from codegen.capabilities import FILE
 from codegen.errors import CodegenError, Diagnostic
 from codegen.inspect import undocumented
-from codegen.pipeline import Loaded, bundled, load_with_overlays
-from codegen.render import render
+from codegen.lower import ungated
+from codegen.pipeline import Loaded, emit, load_with_overlays
 from codegen.schema.lock import LOCK_FILE, check_stored, read_lock
 from codegen.stubs import docs_stubs, names_stubs
 from codegen.write import changes
 
-CHECKS: Final = ("lock", "drift", "docs", "stale", "names")
+CHECKS: Final = ("lock", "drift", "docs", "stale", "names", "gates")
 State = Literal["clean", "found", "off"]
 
 
@@ -87,7 +91,7 @@ def check_lock(schema_dir: Path, profiles: Sequence[str]) -> Result:
 
 
 def _check_drift(loaded: Loaded, out: Path, package: str, project: bool) -> Result:
-    files = render(loaded.profiles, package, bundled("templates"), project)
+    files = emit(loaded.profiles, package, project)
     said = {"wrote": "missing", "updated": "another text", "removed": "a file that is not generated"}
     findings = tuple(
         Finding(str(out / change.path), said[change.verb], "what the generator writes; run: acp-codegen generate")
@@ -101,7 +105,7 @@ def check_annotations(loaded: Loaded, schema_dir: Path, before: Loaded | None = 
 
     What is to be mended in `before` already is left out.
     """
-    return [check(loaded, schema_dir, before) for check in (_check_docs, _check_stale, _check_names)]
+    return [check(loaded, schema_dir, before) for check in (_check_docs, _check_stale, _check_names, _check_gates)]
 
 
 def _check_docs(loaded: Loaded, schema_dir: Path, before: Loaded | None) -> Result:
@@ -133,7 +137,7 @@ def _check_stale(loaded: Loaded, schema_dir: Path, before: Loaded | None) -> Res
     known = set(_stale(before, schema_dir)) if before else set()
     findings = tuple(one for one in _stale(loaded, schema_dir) if one not in known)
     overlays = [loaded.overlays[version] for version in complete]
-    count = sum(len(one.docs.used) + len(one.names.used) for one in overlays)
+    count = sum(len(one.docs.used) + len(one.names.used) + len(one.capabilities.used) for one in overlays)
     summary = f"{count} entries name something" if complete else "needs both channels of a version"
     return Result("stale", summary, findings, is_off=not complete)
 
@@ -141,7 +145,17 @@ def _check_stale(loaded: Loaded, schema_dir: Path, before: Loaded | None) -> Res
 def _stale(loaded: Loaded, schema_dir: Path) -> Iterator[Finding]:
     for version in loaded.complete():
         overlay = loaded.overlays[version]
-        yield from _findings([*overlay.docs.unused(), *overlay.names.unused()], f"{schema_dir / version}/")
+        stale = (*overlay.docs.unused(), *overlay.names.unused(), *overlay.capabilities.unused())
+        yield from _findings((*stale, *_unknown_methods(loaded, version)), f"{schema_dir / version}/")
+
+
+def _unknown_methods(loaded: Loaded, version: str) -> Iterator[Diagnostic]:
+    capabilities = loaded.overlays[version].capabilities
+    known = {method.name for profile in loaded.profiles if profile.version == version for method in profile.methods}
+    for table, listed in (*capabilities.baseline.items(), ("unhandled", capabilities.unhandled)):
+        for name in sorted(set(listed) - known):
+            found = f"the method {name}, which no schema of this version has"
+            yield Diagnostic(f"{FILE} {table}", found, "a method; take it out or mend it")
 
 
 def _check_names(loaded: Loaded, schema_dir: Path, before: Loaded | None) -> Result:
@@ -158,6 +172,16 @@ def _check_names(loaded: Loaded, schema_dir: Path, before: Loaded | None) -> Res
             stubs.append((f"{version}/names.toml", names_stubs(new)))
     count = sum(len(loaded.overlays[version].names.used) for version in kept)
     return _kept("names", kept, f"{count} anonymous classes named", tuple(findings), tuple(stubs))
+
+
+def _check_gates(loaded: Loaded, schema_dir: Path, before: Loaded | None) -> Result:
+    kept = {version for version, overlay in loaded.overlays.items() if overlay.capabilities.needs}
+    known = set(ungated(before.profiles)) if before else set()
+    profiles = [one for one in loaded.profiles if one.version in kept]
+    missing = [one for one in ungated(profiles) if one not in known]
+    methods = {(one.version, method.side, method.name) for one in profiles for method in one.methods}
+    summary = f"{len(methods)} methods with an entry" if kept else f"no {FILE}"
+    return Result("gates", summary, _findings(missing, f"{schema_dir}/"), not kept)
 
 
 def _kept(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from codegen import ir
-from codegen.annotations import Capabilities, Docs, Names, load_capabilities, load_docs, load_names
+from codegen.annotations import Docs, Names, load_docs, load_names
+from codegen.capabilities import Capabilities, load_capabilities
 from codegen.errors import CodegenError, Diagnostic
 from codegen.lower import lower
 from codegen.render import render
@@ -49,7 +50,12 @@ class Loaded:
 def load(schema_dir: Path, profiles: Sequence[str]) -> list[ir.Profile]:
     """Profiles lowered, in the order given. Raises CodegenError with the problems of all of them."""
     loaded = load_with_overlays(schema_dir, profiles)
-    stale = [problem for version in loaded.complete() for problem in loaded.overlays[version].names.unused()]
+    stale = [
+        problem
+        for version in loaded.complete()
+        for one in (loaded.overlays[version].names, loaded.overlays[version].capabilities)
+        for problem in one.unused()
+    ]
     if stale:
         raise CodegenError(stale)
     return loaded.profiles
@@ -58,7 +64,7 @@ def load(schema_dir: Path, profiles: Sequence[str]) -> list[ir.Profile]:
 def load_with_overlays(
     schema_dir: Path, profiles: Sequence[str], instead: Mapping[str, LoadedSchema] | None = None
 ) -> Loaded:
-    """As `load`, but stale names are no problem. `instead` has schemas to take in place of what the folder has."""
+    """As `load`, but stale annotations are no problem. `instead` has schemas to take in place of the folder's."""
     overlays: dict[str, Overlay] = {}
     found: list[ir.Profile] = []
     problems: list[Diagnostic] = []
@@ -86,4 +92,9 @@ def _overlay(folder: Path) -> Overlay:
 
 def generate(schema_dir: Path, profiles: Sequence[str], package: str, project: bool) -> dict[str, str]:
     """Every file of the package, by path below the output folder. Raises CodegenError."""
-    return render(load(schema_dir, profiles), package, bundled("templates"), project)
+    return emit(load(schema_dir, profiles), package, project)
+
+
+def emit(profiles: Sequence[ir.Profile], package: str, project: bool) -> dict[str, str]:
+    """`generate`, for profiles that are loaded."""
+    return render(profiles, package, bundled("templates"), project)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from codegen import ir
 from codegen.cli.common import (
     console,
     output_options,
@@ -17,10 +18,12 @@ from codegen.cli.common import (
     reports_problems,
     schema_dir_option,
     schemas_at,
+    shown,
     with_project,
 )
 from codegen.inspect import printable
-from codegen.pipeline import generate
+from codegen.lower import ungated
+from codegen.pipeline import emit, load
 from codegen.write import Change, changes, write
 
 
@@ -38,7 +41,9 @@ def command(
     folder = schemas_at(schema_dir)
     to = console()
     with to.status("generating") if to.is_terminal else to.capture():
-        files = generate(folder, profiles_at(profiles, folder), package, whole)
+        loaded = load(folder, profiles_at(profiles, folder))
+        files = emit(loaded, package, whole)
+    _warn_ungated(loaded)
     if check:
         found = changes(out, package, files)
         _show_drift(found, out)
@@ -47,6 +52,14 @@ def command(
     for change in found:
         to.print(Text(f"{change.verb:8} {printable(str(out / change.path))}"))
     to.print(Text(f"{len(files)} files in {printable(str(out))}, {len(found)} changed"))
+
+
+def _warn_ungated(profiles: list[ir.Profile]) -> None:
+    found = ungated(profiles)
+    if found:
+        places = shown(", ".join(one.place for one in found))
+        message = f"warning: {len(found)} methods may be called whatever is advertised, for want of an entry: {places}"
+        console(stderr=True).print(Text(message))
 
 
 def _show_drift(found: list[Change], out: Path) -> None:
