@@ -127,7 +127,7 @@ def _show(to: Console, planned: Plan, target: Target) -> None:
 
 
 def _show_stub(to: Console, path: str, lines: list[str]) -> None:
-    to.print(Text.assemble(("\nto do", "bold yellow"), f"  fill in and paste into {printable(path)}"))
+    to.print(Text.assemble(("\nto do", "bold yellow"), f"  fill in and add to {printable(path)}"))
     for line in lines[:MAX_STUB_LINES]:
         to.print(Text(printable(line)))
     if len(lines) > MAX_STUB_LINES:
