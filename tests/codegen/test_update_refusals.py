@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from codegen.sources import limits
 from tests.support.cli import problem
 from tests.support.packages import MANIFEST, FakeNpm, fake_npm, link, package, tarball
 from tests.support.pinned import newer, pinned_folder, state
-from tests.support.web import Answer, plain, redirect, serving
+from tests.support.web import Answer, Send, plain, redirect, serving
 
 GOOD = json.dumps({"$defs": newer()}).encode()
 
@@ -170,7 +169,7 @@ def test_no_source_of_that_name(work: Path) -> None:
 # The web
 
 
-def stopped(send: Callable[[bytes], None]) -> None:
+def stopped(send: Send) -> None:
     send(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + GOOD[:100])
 
 
@@ -198,7 +197,11 @@ def test_answer(work: Path, answer: Answer, found: str) -> None:
 def test_slow_server(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "CONNECT_TIMEOUT", 0.2)
     with serving() as server:
-        server.answers["/v2/schema.json"] = lambda send: server.left.wait(30) and None
+
+        def silent(_: Send) -> None:
+            server.left.wait(30)
+
+        server.answers["/v2/schema.json"] = silent
         assert "within 0.2 seconds" in refused(work, server.url("/v2/schema.json"))
 
 
