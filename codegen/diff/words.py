@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegen.diff.reasons import TABLE
-from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Level, Origin, Pairing, Report
+from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Level, Origin, Pairing, Report, Subject
 
 SIGNS: Final[Mapping[Action, str]] = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
 SIDES: Final = ("senders", "receivers", "python")
@@ -18,7 +18,7 @@ LEGEND: Final = (
     ("receivers", "who reads by the old schema meets who writes by the new one"),
     ("python", "source code that uses the generated package"),
 )
-_LABELS: Final = {"field": "field", "capability": "capability", "variant": "variant", "value": "value", "promise": ""}
+_LABELS: Final[Mapping[Subject, str]] = {"base": "base class", "promise": "promise of", "protocol": "", "profile": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def effects(change: Change) -> list[tuple[str, Effect]]:
 
 def phrase(change: Change) -> str:
     """What happened, without its owner: `field background is new`."""
-    label = _LABELS.get(change.subject, "")
+    label = _LABELS.get(change.subject, change.subject)
     return " ".join(part for part in (label, change.member, TABLE[change.kind].title) if part)
 
 
@@ -76,7 +76,7 @@ def ways(flows: Iterable[Flow]) -> str:
         if (other, one) not in left:
             told.append(f"{one} to {other}")
         elif one < other:
-            told.append(f"{one} and {other} to each other")
+            told.append(f"{one} and {other} both ways")
     return ", ".join(told)
 
 
