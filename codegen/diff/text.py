@@ -65,7 +65,7 @@ def _row(told: RenderableType, levels: Iterable[Text], is_narrow: bool) -> Table
     """One line, or several where there is little room; each row is a table, so that all have the same columns."""
     table = Table.grid(padding=(0, 1), expand=True)
     table.add_column(overflow="fold", ratio=1)
-    for _ in SIDES:
+    for _ in words.SIDES:
         table.add_column(no_wrap=True, width=1 if is_narrow else 9)
     table.add_row(told, *levels)
     return table
