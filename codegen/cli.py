@@ -1,6 +1,6 @@
-"""The command line: `acp-codegen import`, `generate`, `inspect`. The only module that prints or exits.
+"""The command line: `acp-codegen import`, `generate`, `inspect`, `diff`. The only module that prints or exits.
 
-Exit codes: 0 done, 1 drift found by `generate --check`, 2 input that cannot be used.
+Exit codes: 0 done, 1 drift found by `generate --check` or changes by `diff --fail-on`, 2 input that cannot be used.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import io
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 from rich.console import Console
@@ -222,3 +223,54 @@ def _show_undocumented(console: Console, found: dict[str, list[str]], as_json: b
         console.print(f"{name}: {len(places)} without docs")
         for place in places:
             console.print(Text(f"  {printable(place)}"))
+
+
+@main.command("diff")
+@click.argument("old")
+@click.argument("new")
+@profile_option
+@schema_dir_option
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True
+)
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout.")
+@click.option(
+    "--fail-on", type=click.Choice(["breaking", "additive"]), help="Exit 1 if a change is of this class or worse."
+)
+@reports_problems
+def diff_(
+    old: str,
+    new: str,
+    profiles: Sequence[str],
+    schema_dir: Path | None,
+    form: str,
+    output: Path | None,
+    fail_on: Literal["breaking", "additive"] | None,
+) -> None:
+    """Say what changed from OLD to NEW, and whom it breaks: senders, receivers, Python source.
+
+    OLD and NEW: npm:PACKAGE@VERSION, a folder, a file, or REVISION:PATH of a git repository (HEAD~1:schema). Profiles
+    of one name are compared; two single files are compared whatever their profiles. TOML files beside a schema are
+    heeded; a source that has none takes those of --schema-dir.
+    """
+    from codegen.diff import compare, render, text
+    from codegen.diff.loading import load_both
+
+    console = _console()
+    with console.status("comparing") if console.is_terminal else nullcontext():
+        loaded = load_both(old, new, _schema_dir(schema_dir), profiles)
+        report = compare(loaded.old, loaded.new, loaded.notes)
+    if output is not None:
+        _write_report(output, render(report, form))
+    elif form == "text" and console.is_terminal:
+        console.print(text.lines(report, console.width), soft_wrap=False)
+    else:
+        click.echo(render(report, form), nl=False)
+    sys.exit(1 if fail_on and report.fails(fail_on) else 0)
+
+
+def _write_report(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise fail(str(path), error.strerror or str(error), "a file that can be written") from None

@@ -44,7 +44,7 @@ def _lines(report: Report) -> Iterator[str]:
 def _group(group: words.Group) -> Iterator[str]:
     yield f"\n## {escaped(group.title)}\n"
     yield f"{words.counts(group.changes)}."
-    for owner, changes in group.owners:
+    for owner, changes in group.told:
         way = words.ways(changes[0].flows)
         yield f"\n### {escaped(owner)}\n"
         if way:
@@ -52,6 +52,8 @@ def _group(group: words.Group) -> Iterator[str]:
         yield "| | change | senders | receivers | Python |"
         yield "| --- | --- | --- | --- | --- |"
         yield from map(_row, changes)
+    if group.redocumented:
+        yield f"\nDocumented otherwise: {escaped(', '.join(group.redocumented))}."
 
 
 def _row(change: Change) -> str:

@@ -52,13 +52,15 @@ def _group(group: words.Group, width: int) -> Iterator[Text | Table]:
     title = Text.assemble((printable(group.title), "bold cyan"), "  ", (words.counts(group.changes), "dim"))
     yield Text()
     yield _row(title, (Text(side[0].upper() if is_narrow else side, "dim") for side in words.SIDES), is_narrow)
-    for owner, changes in group.owners:
+    for owner, changes in group.told:
         yield Text.assemble((printable(owner), "bold"), "  ", (words.ways(changes[0].flows), "dim"))
         for change in changes:
             levels = (_level(effect.level, is_narrow) for _, effect in words.effects(change))
             yield _row(_told(change), levels, is_narrow)
             for reason in _reasons(change):
                 yield _row(Padding(reason, (0, 0, 0, 6)), (), is_narrow)
+    if group.redocumented:
+        yield Text(f"documented otherwise: {printable(', '.join(group.redocumented))}", "dim")
 
 
 def _row(told: RenderableType, levels: Iterable[Text], is_narrow: bool) -> Table:

@@ -11,6 +11,7 @@ from codegen.diff.reasons import TABLE
 from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Level, Origin, Pairing, Report, Subject
 
 SIGNS: Final[Mapping[Action, str]] = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
+DOCS: Final = "definition-docs"
 SIDES: Final = ("senders", "receivers", "python")
 """The three classes of a change, in the order in which they are shown."""
 LEGEND: Final = (
@@ -35,6 +36,17 @@ class Group:
     @property
     def changes(self) -> list[Change]:
         return [change for _, changes in self.owners for change in changes]
+
+    @property
+    def told(self) -> list[tuple[str, list[Change]]]:
+        """The owners with more to tell than that their documentation changed."""
+        listed = ((owner, [one for one in changes if one.kind != DOCS]) for owner, changes in self.owners)
+        return [(owner, changes) for owner, changes in listed if changes]
+
+    @property
+    def redocumented(self) -> list[str]:
+        """The owners of which the documentation changed."""
+        return [change.owner for change in self.changes if change.kind == DOCS]
 
 
 def grouped(report: Report) -> list[Group]:
