@@ -111,7 +111,7 @@ def _vouched(path: Path) -> frozenset[str]:
 
 
 def _checked(fetched: Fetched, vouched: frozenset[str], known: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The schemas by profile. `known` holds those read before by their hash, for most of two sources may be the same."""
+    """The schemas by profile. `known` holds those read before, by their hash: two sources may have many in common."""
     problems: list[Diagnostic] = []
     for profile, data in fetched.files.items():
         place, key = f"{fetched.source} {PROFILE_FILES[profile]}", sha256(data)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegen.diff.reasons import TABLE
-from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Level, Origin, Pairing, Report, Subject
+from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Origin, Pairing, Report, Subject, worst
 
 SIGNS: Final[Mapping[Action, str]] = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
 DOCS: Final = "definition-docs"
@@ -50,16 +50,18 @@ class Group:
 
 
 def grouped(report: Report) -> list[Group]:
-    """The changes by profiles, then by owner, in the order of the report."""
+    """The changes by profiles, then by owner, those that break most first, else in the order of the report."""
     found: dict[tuple[str, ...], dict[str, list[Change]]] = {}
     for change in report.changes:
         found.setdefault(change.profiles, {}).setdefault(change.owner, []).append(change)
     order = {name: index for index, name in enumerate(report.profiles)}
     ranked = sorted(found, key=lambda profiles: ([order[name] for name in profiles[:1]], -len(profiles), profiles))
-    return [
-        Group(profiles, tuple((owner, tuple(changes)) for owner, changes in found[profiles].items()))
-        for profiles in ranked
-    ]
+    return [Group(profiles, tuple(_worst_first(found[profiles]))) for profiles in ranked]
+
+
+def _worst_first(owners: Mapping[str, list[Change]]) -> list[tuple[str, tuple[Change, ...]]]:
+    listed = [(owner, tuple(changes)) for owner, changes in owners.items()]
+    return sorted(listed, key=lambda item: -LEVELS.index(worst(change.level for change in item[1])))
 
 
 def effects(change: Change) -> list[tuple[str, Effect]]:
@@ -122,12 +124,3 @@ def pairings(report: Report) -> list[Pairing]:
     for one in report.pairings:
         found.setdefault((one.old, one.new, one.breaking), []).extend(one.profiles)
     return [Pairing(tuple(profiles), *key) for key, profiles in found.items()]
-
-
-def level_of(changes: Iterable[Change]) -> Mapping[str, Level]:
-    """The worst class of several changes, for each heading."""
-    listed = list(changes)
-    return {
-        side: max((dict(effects(change))[side].level for change in listed), key=LEVELS.index, default="neutral")
-        for side in SIDES
-    }
