@@ -22,6 +22,7 @@ from codegen.cli.common import (
     reports_problems,
     shown,
     with_project,
+    write_report,
 )
 from codegen.diff import FORMATS, render, summary
 from codegen.errors import fail
@@ -76,7 +77,7 @@ def command(
     to = console()
     _show(to, planned, target)
     if report is not None:
-        _write_report(report, render(planned.report, ENDINGS[report.suffix]))
+        write_report(report, render(planned.report, ENDINGS[report.suffix]))
     to.print(Text(_conclusion(planned, dry_run), "bold"))
 
 
@@ -141,10 +142,3 @@ def _conclusion(planned: Plan, dry_run: bool) -> str:
         return "Nothing was written: --dry-run."
     to_do = "fill in what is to do, " if any(one.findings for one in planned.results) else ""
     return f"Done. Next: read the diff, {to_do}run the tests, and commit schemas, lock and package together."
-
-
-def _write_report(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise fail(str(path), f"no way to write there ({error.strerror})", "a file that can be written") from None

@@ -257,8 +257,13 @@ def test_one_document_says_what_the_published_eight_do(keyword: str) -> None:
     """Of every keyword, at the top and below each kind of keyword that holds schemas; formats are ours alone."""
     ours, theirs = _metaschema().evolve(format_checker=None), Draft202012Validator(Draft202012Validator.META_SCHEMA)
     for value in VALUES:
-        inner = {keyword: value}
-        below = ({"items": inner}, {"allOf": [inner]}, {"$defs": {"A": inner}}, {"dependencies": {"A": inner}})
+        inner: dict[str, Any] = {keyword: value}
+        below: tuple[dict[str, Any], ...] = (
+            {"items": inner},
+            {"allOf": [inner]},
+            {"$defs": {"A": inner}},
+            {"dependencies": {"A": inner}},
+        )
         for schema in (inner, *below):
             found = [{tuple(error.absolute_path) for error in one.iter_errors(schema)} for one in (ours, theirs)]
             assert found[0] == found[1], schema
