@@ -16,6 +16,7 @@ from codegen.python import Printer
 
 Owner = tuple[str, str]
 _LEFT_OUT: Final = Reason("additive", "it may be left out, and reads as empty or as its default")
+_SAME_NAME: Final = Reason("neutral", "the attribute is called as before")
 _SAME_TYPE: Final = Reason("neutral", "the type of the attribute is called as before")
 
 
@@ -112,7 +113,8 @@ def _neighbours(wire: str, listed: list[str], lasting: list[str]) -> tuple[str, 
 
 def _compare(pair: Pair, owner: Owner, old: ir.Field, new: ir.Field) -> None:
     if old.wire != new.wire:
-        _emit(pair, "field-renamed-required" if old.required else "field-renamed-optional", owner, old, new)
+        kind = "field-renamed-required" if old.required else "field-renamed-optional"
+        _emit(pair, kind, owner, old, new, python=_SAME_NAME if old.name == new.name else None)
     elif old.name != new.name and old.name and new.name:
         _emit(pair, "field-member", owner, old, new, before=old.name, after=new.name)
     if old.required != new.required:

@@ -2,7 +2,7 @@
 
 Nothing is pinned, and nothing is written but to temporary folders. The TOML files beside the schemas say how classes
 are called; a source that has none (an npm package, say) takes those of our own schema folder, so that names are
-comparable. Where they do not fit one of the two schemas, both are read without them.
+comparable. Where they do not fit one of the two schemas, neither is read with them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from codegen import ir
 from codegen.annotations import Docs, Names, load_docs, load_names
-from codegen.capabilities import load_capabilities
+from codegen.capabilities import Capabilities, load_capabilities
 from codegen.errors import CodegenError, Diagnostic, fail
 from codegen.lower import lower
 from codegen.revisions import is_revision, read_revision
@@ -68,12 +68,12 @@ def load_both(old: str, new: str, schema_dir: Path, only: Sequence[str] = ()) ->
         problems: list[Diagnostic] = []
         for version in dict.fromkeys(name.partition("/")[0] for name in PROFILE_FILES):
             try:
-                found, fits = _version(sides, version, schema_dir / version)
+                found, without = _version(sides, version, schema_dir / version)
             except CodegenError as error:
                 problems += error.diagnostics
                 continue
-            if not fits:
-                notes.append(f"names.toml of {version} does not fit both schemas: classes are named by the rule alone")
+            if without:
+                notes.append(f"Read without {without} of {version}, which does not fit both schemas.")
             for profiles, more in zip(lowered, found, strict=True):
                 profiles += more
         if problems:
@@ -138,32 +138,34 @@ def _beside(path: Path, version: str) -> Path | None:
     return next((one for one in places if any((one / name).is_file() for name in OVERLAYS)), None)
 
 
-def _version(sides: Sequence[_Side], version: str, ours: Path) -> tuple[list[list[ir.Profile]], bool]:
-    """The profiles of one protocol version on both sides, and whether the curated names fit both."""
+def _version(sides: Sequence[_Side], version: str, ours: Path) -> tuple[list[list[ir.Profile]], str]:
+    """The profiles of one protocol version on both sides, and which of the TOML files were left out."""
     folders = [side.beside.get(version, ours) for side in sides]
+    names, capabilities = [load_names(one) for one in folders], [load_capabilities(one) for one in folders]
     # Docstrings are compared where they come from the same kind of place: our own words, or upstream's.
     documented = all(version in side.beside for side in sides)
-    curated = [load_names(folder) for folder in folders]
+    docs = [load_docs(one) if documented else Docs() for one in folders]
+    # What does not fit one side is left out of both, or it would seem to have changed.
+    for without in (), ("capabilities.toml",), ("names.toml",), ("names.toml", "capabilities.toml"):
+        own_names = [Names(), Names()] if "names.toml" in without else names
+        own_capabilities = [Capabilities(), Capabilities()] if "capabilities.toml" in without else capabilities
+        try:
+            found = [
+                list(_lowered(side, version, named, told, promised))
+                for side, named, told, promised in zip(sides, own_names, docs, own_capabilities, strict=True)
+            ]
+        except CodegenError:
+            if len(without) == 2:
+                raise
+        else:
+            return found, " and ".join(without)
+    raise AssertionError  # the last of them returns or raises
 
-    def read(names: Sequence[Names]) -> list[list[ir.Profile]]:
-        return [
-            list(_lowered(side, version, folder, own, documented))
-            for side, folder, own in zip(sides, folders, names, strict=True)
-        ]
 
-    try:
-        return read(curated), True
-    except CodegenError:
-        if not any(names.entries for names in curated):
-            raise
-        return read([Names(), Names()]), False
-
-
-def _lowered(side: _Side, version: str, folder: Path, names: Names, documented: bool) -> Iterator[ir.Profile]:
-    docs = load_docs(folder) if documented else Docs()
+def _lowered(side: _Side, version: str, names: Names, docs: Docs, capabilities: Capabilities) -> Iterator[ir.Profile]:
     fetched = side.fetched
     for profile, data in fetched.files.items():
         if profile.partition("/")[0] == version:
             place = f"{fetched.source} {PROFILE_FILES[profile]}"
             source = ir.Source(fetched.source, fetched.version, sha256(data))
-            yield lower(side.schemas[profile], profile, source, names, docs, place, load_capabilities(folder))
+            yield lower(side.schemas[profile], profile, source, names, docs, place, capabilities)

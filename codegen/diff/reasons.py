@@ -352,22 +352,16 @@ TABLE: Final[dict[str, Entry]] = {
         _UNTYPED,
     ),
     "gate-added": Entry(
-        "needs more before it may be called",
+        "is new",
         _breaks("callers have to see first whether the other side allows it"),
         _same("calls arrive only where they are allowed"),
         _breaks("calls that are not made possible are refused before they are sent"),
     ),
     "gate-removed": Entry(
-        "needs less before it may be called",
+        "is gone",
         _adds("it may be called where it was not allowed before"),
         _breaks("calls arrive that old receivers never made possible"),
         _adds("fewer calls are refused"),
-    ),
-    "gate-changed": Entry(
-        "needs something else before it may be called",
-        _breaks("callers have to look at something else before they call"),
-        _breaks("calls arrive that old receivers never made possible"),
-        _breaks("calls that are not made possible are refused before they are sent"),
     ),
     "promise-added": Entry(
         "is new",

@@ -19,6 +19,7 @@ _PLURALS: Final = {
     "protocol": "protocol",
     "profile": "profiles",
     "method": "methods",
+    "need": "needs",
     "promise": "promises",
     "base": "base classes",
     "capability": "capabilities",
