@@ -55,8 +55,9 @@ def compared(old: Path, new: Path) -> tuple[Report | None, str]:
         return None, traceback.format_exc()
 
 
-def hashes(folder: Path) -> str:
-    return " ".join(sorted(entry.stored_sha256 for entry in (read_lock(folder) or {}).values()))
+def hashes(folder: Path) -> set[str]:
+    """Of the schemas in a folder, as they were published."""
+    return {entry.original_sha256 for entry in (read_lock(folder) or {}).values()}
 
 
 @click.command()
@@ -76,7 +77,7 @@ def main(only: str, jobs: int) -> None:
                 compared, [folders[old] / "schema" for old, _ in pairs], [folders[new] / "schema" for _, new in pairs]
             )
             diffs = dict(zip((new for _, new in pairs), reports, strict=True))
-        distinct = len({hashes(folders[place] / "schema") for place in there})
+        distinct = len({one for place in there for one in hashes(folders[place] / "schema")})
     table = Table("version", "profiles", "definitions", "values", "since the one before", "s", "", box=None)
     for place, one in enumerate(outcomes):
         table.add_row(one.source.removeprefix("npm:"), *cells(one, diffs.get(place, (None, ""))[0]))
@@ -88,7 +89,7 @@ def main(only: str, jobs: int) -> None:
     values = sum(one.round.values for one in outcomes if one.round)
     skipped = sum(bool(one.skipped) for one in outcomes)
     console.print(
-        f"{len(there)} versions, {distinct} sets of schemas, {values} values, {len(diffs)} diffs,"
+        f"{len(there)} versions, {distinct} schemas, {values} values, {len(diffs)} diffs,"
         f" {skipped} versions without a schema, {len(failures)} failures"
     )
     sys.exit(1 if failures or not there else 0)
