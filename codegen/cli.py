@@ -231,7 +231,11 @@ def _show_undocumented(console: Console, found: dict[str, list[str]], as_json: b
 @profile_option
 @schema_dir_option
 @click.option(
-    "--format", "form", type=click.Choice(["text", "json", "markdown", "html"]), default="text", show_default=True
+    "--format",
+    "form",
+    type=click.Choice(["text", "summary", "json", "markdown", "html"]),
+    default="text",
+    show_default=True,
 )
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout.")
 @click.option(
