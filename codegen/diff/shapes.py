@@ -98,10 +98,11 @@ def _range(enum: ir.Enum) -> ir.Scalar:
 
 
 def _bases(pair: Pair, owner: Owner, old: ir.Struct, new: ir.Struct) -> None:
-    before = pair.matching.of.get(old.base) if old.base else None
-    if old.base and before != new.base:
+    if old.base and new.base and pair.matching.of.get(old.base) == new.base:
+        return
+    if old.base:
         pair.emit("base-lost", "removed", "base", owner, old.base, old.base)
-    if new.base and before != new.base:
+    if new.base:
         pair.emit("base-gained", "added", "base", owner, new.base, "", new.base)
 
 

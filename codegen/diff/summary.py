@@ -8,6 +8,7 @@ from typing import Final
 
 from codegen.diff import words
 from codegen.diff.report import Change, Report
+from codegen.inspect import printable
 
 WIDTH: Final = 110
 """Columns of a line."""
@@ -31,15 +32,17 @@ _PLURALS: Final = {
 
 
 def summary(report: Report) -> str:
-    """A few lines of plain text, ending in a newline. Names come from schemas: not for a terminal as they are."""
+    """A few lines of plain text, ending in a newline."""
     lines = [f"{words.origins(report.old)} -> {words.origins(report.new)}: {words.counts(report.changes)}"]
     for group in words.grouped(report):
         lines.append(group.title)
         lines += _breaking(group)
         lines += _others(group)
+        if group.redocumented:
+            lines.append(f"  ~ {'docs':<13} of {len(group.redocumented)} definition(s)")
     for one in words.pairings(report):
         lines.append(f"old {one.old}, new {one.new}: {words.verdict(one)} ({', '.join(one.profiles)})")
-    return "\n".join([*lines, *report.notes]) + "\n"
+    return "".join(f"{printable(line)}\n" for line in (*lines, *report.notes))
 
 
 def _breaking(group: words.Group) -> Iterator[str]:
@@ -52,7 +55,7 @@ def _breaking(group: words.Group) -> Iterator[str]:
 
 
 def _others(group: words.Group) -> Iterator[str]:
-    listed = [change for change in group.changes if change.level != "breaking"]
+    listed = [change for change in group.changes if change.level != "breaking" and change.kind != words.DOCS]
     carried = _carried(listed)
     for action, sign in words.SIGNS.items():
         for subject, plural in _PLURALS.items():
