@@ -152,7 +152,7 @@ def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapp
         "sides": sides,
         "opening": asdict(profile.opening) if profile.opening else None,
         "offered": needs_text(profile.opening.offered) if profile.opening and profile.opening.offered else "",
-        "gates": sorted(kinds),
+        "needs": sorted(kinds),
         "protocol_version": profile.number,
         "place": place,
         "used": [(module, names) for module, names in used if names],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..errors import ConnectionClosed
 from .lines import Oversized
@@ -64,6 +64,15 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Write what is waiting, then end both directions. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class HalfClosing(Protocol):
+    """A transport whose output can end before its input does."""
+
+    def finish(self) -> None:
+        """Write what is waiting, then end the output; what still comes is read. Idempotent."""
         ...
 
 
