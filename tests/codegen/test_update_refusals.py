@@ -163,7 +163,7 @@ def test_no_source_of_that_name(work: Path) -> None:
     os.mkfifo(work.parent / "pipe")
     for name in ("../absent", "../pipe", "/dev/zero", "", "\0", "-"):
         assert "no such file or folder" in refused(work, "--", name)
-    assert "no schema file" in refused(work, ".")
+    assert "no schema file" in refused(work, "generated")
 
 
 # The web

@@ -50,12 +50,12 @@ def test_generates_imports_and_round_trips(package: str, home: Path) -> None:
 
 @pytest.mark.npm
 @pytest.mark.parametrize(
-    ("old", "new"), itertools.pairwise(PUBLISHED), ids=lambda package: str(package).rpartition("@")[2]
+    ("old", "new"), list(itertools.pairwise(PUBLISHED)), ids=lambda package: str(package).rpartition("@")[2]
 )
 def test_diff(old: str, new: str, home: Path) -> None:
     """After the tests above, in the same process, which have imported both."""
     report = differ(home / old / "schema", home / new / "schema")
-    assert len(report.changes) > 5
+    assert report.changes
 
 
 @pytest.mark.npm
