@@ -285,6 +285,13 @@ def test_output_of_somebody_else(work: Path) -> None:
     assert "did not write" in refused(work, "../new", "--out", "mine")
 
 
+def test_report_that_cannot_be_written(work: Path) -> None:
+    (work / "file").write_text("mine")
+    before = state(work)
+    assert "error file\n" in problem("update", "../new", "--report", "file/below/report.md", steps=True)
+    assert state(work) == before
+
+
 @pytest.mark.parametrize("option", ["--out", "--schema-dir"])
 def test_file_where_a_folder_should_be(work: Path, option: str) -> None:
     (work / "file").write_text("mine")
