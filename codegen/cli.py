@@ -34,6 +34,8 @@ MAX_SHOWN = 400
 """Characters shown of one part of a problem."""
 MAX_WIDTH = 10_000
 """Columns of output that goes to no terminal, so that nothing is cut or broken."""
+DIFF_FORMATS = ("text", "summary", "json", "markdown", "html")
+"""Not read off `codegen.diff`, which takes longer to import than any other command to answer."""
 F = TypeVar("F", bound=Callable[..., Any])
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -230,13 +232,7 @@ def _show_undocumented(console: Console, found: dict[str, list[str]], as_json: b
 @click.argument("new")
 @profile_option
 @schema_dir_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "summary", "json", "markdown", "html"]),
-    default="text",
-    show_default=True,
-)
+@click.option("--format", "form", type=click.Choice(DIFF_FORMATS), default="text", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file, not to stdout.")
 @click.option(
     "--fail-on", type=click.Choice(["breaking", "additive"]), help="Exit 1 if a change is of this class or worse."

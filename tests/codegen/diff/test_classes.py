@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.diffs import Told, report, told
-from tests.support.tiny import INTEGER, STRING, array, const, fallback, nullable, obj, ref
+from tests.support.tiny import INTEGER, STRING, array, const, fallback, nullable, obj, ref, variant
 
 B: Final = "breaking"
 A: Final = "additive"
@@ -36,6 +36,17 @@ def union(*branches: Any) -> dict[str, Any]:
 
 def colours(*branches: Any) -> dict[str, Any]:
     return {"Colour": {"anyOf": list(branches)}}
+
+
+CHUNK: Final = obj({"text": STRING}, "text")
+
+
+def own(tag: str) -> dict[str, Any]:
+    return obj({"type": const(tag), "text": STRING}, "type", "text")
+
+
+def derived(tag: str) -> dict[str, Any]:
+    return variant("type", tag, "Chunk")
 
 
 def groups(keyword: str, *listed: dict[str, Any]) -> dict[str, Any]:
@@ -351,6 +362,24 @@ PAIRS: Final[dict[str, tuple[dict[str, Any], dict[str, Any], list[Told]]]] = {
     ),
     # An alias of something else.
     "alias of another type": ({"Name": STRING}, {"Name": INTEGER}, [Told("definition-type", "Name", B, B, B)]),
+    # The same properties as before, by another way: `isinstance(first, Chunk)` is what changes.
+    "base class gained": (
+        {"Chunk": CHUNK, "Update": {"anyOf": [own("first"), own("second")]}},
+        {"Chunk": CHUNK, "Update": {"anyOf": [derived("first"), derived("second")]}},
+        [
+            Told("base-gained", "UpdateFirst.Chunk", N, N, A),
+            Told("base-gained", "UpdateSecond.Chunk", N, N, A),
+        ],
+    ),
+    "base class lost": (
+        {"Chunk": CHUNK, "Update": {"anyOf": [derived("first"), derived("second")]}},
+        {"Update": {"anyOf": [own("first"), own("second")]}},
+        [
+            Told("base-lost", "UpdateFirst.Chunk", N, N, B),
+            Told("base-lost", "UpdateSecond.Chunk", N, N, B),
+            Told("definition-removed", "Chunk", N, N, B),
+        ],
+    ),
     # What no decoder looks at.
     "documentation": (
         {"Thing": obj({"id": STRING}, "id", description="One thing.")},

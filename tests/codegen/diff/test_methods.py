@@ -156,9 +156,8 @@ WATCH: Final = Advertised("client", "capabilities.watch")
 def gated(needs: tuple[Any, ...] | None) -> ir.Profile:
     (profile,) = profiles(with_methods(DEFS, OPEN))
     (method,) = profile.methods
-    return replace(
-        profile, methods=(Gated(method.side, method.kind, method.name, method.params, method.result, needs=needs),)
-    )
+    other = Gated(method.side, method.kind, method.name, method.params, method.result, needs=needs)
+    return replace(profile, methods=(other,))
 
 
 @pytest.mark.parametrize(
