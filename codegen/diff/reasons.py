@@ -363,6 +363,24 @@ TABLE: Final[dict[str, Entry]] = {
         _breaks("calls arrive that old receivers never made possible"),
         _adds("fewer calls are refused"),
     ),
+    "gate-changed": Entry(
+        "is another",
+        _breaks("callers have to look at something else before they call"),
+        _breaks("calls arrive that old receivers never made possible"),
+        _breaks("calls that are not made possible are refused before they are sent"),
+    ),
+    "gate-with-new": Entry(
+        "is new",
+        _adds("it comes with something new, which may be sent where the other side allows it"),
+        _same("it comes with something new, which is listed on its own"),
+        _adds("it comes with something new, which may be sent where the other side allows it"),
+    ),
+    "gate-with-gone": Entry(
+        "is gone",
+        _same("what needed it is gone too, and listed on its own"),
+        _same("what needed it is gone too, and listed on its own"),
+        _same("what needed it is gone too, and listed on its own"),
+    ),
     "promise-added": Entry(
         "is new",
         _adds("whoever sees the capability may call it"),
