@@ -17,6 +17,8 @@ Key: TypeAlias = tuple[str, str, str]
 # Members of a method that are compared by what they mean; any other is compared by value.
 _COMPARED: Final = frozenset({"side", "kind", "name", "params", "result", "unhandled", "needs"})
 _NULL = ir.Scalar("null")
+# Promises are the agent's (capabilities.toml), and the client relies on them.
+_TO_AGENT: Final[tuple[Flow, ...]] = (("client", "agent"),)
 
 
 def compare_methods(pair: Pair) -> None:
@@ -50,9 +52,6 @@ def compare_promises(pair: Pair) -> None:
         for name in after:
             if name not in before:
                 pair.emit("promise-added", "added", "promise", owner, name, "", name, flows=_TO_AGENT)
-
-
-_TO_AGENT: Final[tuple[Flow, ...]] = (("client", "agent"),)
 
 
 def describe(method: ir.Method) -> str:
@@ -121,7 +120,7 @@ def _code(method: ir.Method) -> str:
 def _facts(pair: Pair, owner: tuple[str, str], old: ir.Method, new: ir.Method) -> None:
     """The gate, and whatever else the IR says of methods."""
     compare_needs(pair, owner, old, new)
-    for part in fields(ir.Method):
+    for part in fields(new):
         if part.name not in _COMPARED:
             values: tuple[Any, Any] = (getattr(old, part.name), getattr(new, part.name))
             if values[0] != values[1]:

@@ -53,9 +53,10 @@ class InState:
 
 @dataclass(frozen=True, slots=True)
 class Gated(ir.Method):
-    """A method of which somebody has said what it needs: None for nobody, an empty tuple for nothing."""
+    """A method of which somebody has said what it needs (None for nobody, an empty tuple for nothing), and more."""
 
     needs: Any = None
+    hint: str = ""
 
 
 FILES: Final = Advertised("agent", "capabilities.files")
@@ -128,6 +129,14 @@ def told(old: ir.Profile, new: ir.Profile) -> list[tuple[str, ...]]:
 )
 def test_needs(old: Any, new: Any, expected: list[tuple[str, ...]]) -> None:
     assert told(gated(old), gated(new)) == expected
+
+
+def test_whatever_else_is_said_of_a_method() -> None:
+    """What the diff does not know cannot be judged, so it is not passed over either."""
+    old = gated(())
+    new = replace(old, methods=tuple(replace(one, hint="slow") for one in old.methods if isinstance(one, Gated)))
+    (change,) = compare([old], [new]).changes
+    assert (change.kind, change.before, change.after, change.level) == ("method-fact", "hint: ", "hint: slow", B)
 
 
 def test_need_of_a_new_param() -> None:
