@@ -6,8 +6,9 @@ from codegen import ir
 from codegen.diff import notation
 from codegen.diff.fields import Owner, bare, compare_fields, not_null
 from codegen.diff.fits import tagged
+from codegen.diff.kinds import TABLE
 from codegen.diff.pair import Pair
-from codegen.diff.reasons import TABLE, by_fit
+from codegen.diff.reasons import by_fit
 from codegen.diff.unions import compare_options, compare_unions
 
 

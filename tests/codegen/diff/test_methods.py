@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import pytest
 
-from codegen import ir
 from codegen.diff import compare
 from tests.support.diffs import Told, profiles, report, told, with_methods
 from tests.support.tiny import INTEGER, STRING, obj, ref
@@ -132,64 +130,3 @@ def test_capabilities_are_told_with_their_path() -> None:
     assert change.notes == ("capability agent: capabilities.files.watch",)
     gone = next(one for one in report(extended, PROMISING).changes if one.subject == "capability")
     assert told([gone]) == [Told("field-removed-optional", "FileCapabilities.watch", N, N, B)]
-
-
-@dataclass(frozen=True, slots=True)
-class Advertised:
-    """What a call may need, as the IR says it: a capability of one side."""
-
-    side: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Gated(ir.Method):
-    """A method of which somebody has said what it needs: None for nobody, an empty tuple for nothing."""
-
-    needs: tuple[Any, ...] | None = None
-
-
-FILES: Final = Advertised("agent", "capabilities.files")
-WATCH: Final = Advertised("client", "capabilities.watch")
-
-
-def gated(needs: tuple[Any, ...] | None) -> ir.Profile:
-    (profile,) = profiles(with_methods(DEFS, OPEN))
-    (method,) = profile.methods
-    return replace(
-        profile, methods=(Gated(method.side, method.kind, method.name, method.params, method.result, needs=needs),)
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        # Callers have to look first, or are refused; a receiver is called less often.
-        ((), (FILES,), [("gate-added", "agent.capabilities.files", B, N, B)]),
-        # Callers need not look any more, and call old receivers that never made it possible.
-        ((FILES,), (), [("gate-removed", "agent.capabilities.files", A, B, A)]),
-        ((FILES,), (FILES, WATCH), [("gate-added", "client.capabilities.watch", B, N, B)]),
-        (
-            (FILES,),
-            (WATCH,),
-            [
-                ("gate-removed", "agent.capabilities.files", A, B, A),
-                ("gate-added", "client.capabilities.watch", B, N, B),
-            ],
-        ),
-        # That somebody wrote down what was true before changes nothing.
-        (None, (FILES,), []),
-        ((FILES,), None, []),
-        (None, (), []),
-    ],
-)
-def test_gates(old: Any, new: Any, expected: list[tuple[str, ...]]) -> None:
-    found = compare([gated(old)], [gated(new)]).changes
-    seen = [(one.kind, one.member, one.senders.level, one.receivers.level, one.python.level) for one in found]
-    assert seen == expected
-
-
-def test_gate_of_a_new_method_is_told_with_it() -> None:
-    (old,) = profiles({**DEFS})
-    (change,) = compare([old], [gated((FILES,))]).changes
-    assert change.notes == ("needs agent.capabilities.files",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from codegen.diff import Report, compare
+from codegen.diff import Report, compare, summary
 from tests.support.diffs import profiles, report, told, with_methods
 from tests.support.tiny import INTEGER, STRING, array, const, obj, ref
 
@@ -168,6 +168,8 @@ def test_promotions_and_withdrawals() -> None:
         (("v2/unstable",), "Thing", ("an experiment withdrawn",)),
         (("v2/unstable",), "Extra", ("an experiment withdrawn",)),
     ]
+    assert "  ^ promoted      Thing.n\n" in summary(promoted)
+    assert "  ^ withdrawn     Thing.n, Extra\n" in summary(withdrawn)
     # Added to both at once, it was never an experiment; gone from both, it was none any more.
     at_once = compare(profiles(plain, unstable=plain), profiles(trial, unstable=trial))
     gone = compare(profiles(trial, unstable=trial), profiles(plain, unstable=plain))

@@ -39,9 +39,8 @@ def test_neighbours(old: str, new: str) -> None:
     # Backwards, what came went. Renames aside, for likeness is judged with what was matched before.
     came = {(one.subject, one.owner, one.member) for one in there.changes if one.action == "added"}
     went = {(one.subject, one.owner, one.member) for one in back.changes if one.action == "removed"}
-    renamed = {
-        name for one in (*there.changes, *back.changes) for name in (one.before, one.after) if one.action == "renamed"
-    }
+    renames = [one for one in (*there.changes, *back.changes) if one.action == "renamed"]
+    renamed = {name for one in renames for name in (one.before, one.after)}
     assert {one for one in came ^ went if not renamed & {one[1], one[2]}} == set()
 
 

@@ -178,7 +178,7 @@ def test_summary() -> None:
     lines = summary(example()).splitlines()
     assert "  ! AskRequest: field limit has another type (breaks senders, receivers, python)" in lines
     assert "  + methods       came" in lines and "  + values        Tone.kind" in lines
-    assert "  ~ docs          of 1 definition(s)" in lines
+    assert "  ~ documented    1 otherwise than before" in lines
     assert lines[-1] == "old agent, new client: 3 breaking changes (v2/stable)"
 
 
