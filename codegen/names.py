@@ -22,9 +22,10 @@ RESERVED_CLASSES = frozenset(
     TaggedUnion UntaggedUnion tagged_union untagged_union stands_for constant schema_default
     METHODS MethodSpec MethodNotFound PROTOCOL_VERSION SCHEMA SchemaInfo Context Handler Opening Remote
     Agent Client Proxy RemoteAgent RemoteClient RemoteProxy
-    AcpError AttributeError ConnectionClosed DecodeError EncodeError NegotiationError ProtocolError RequestError
-    RequestTimeout advertise annotations builtins check convert decode encode extension importlib is_extension
-    method_table models methods stable stub to_builtins unstable
+    AgentSession Session SessionAgent SessionState Turn Policy os sessions describe
+    AcpError AttributeError ConnectionClosed DecodeError EncodeError HttpError NegotiationError ProtocolError
+    RequestError RequestTimeout advertise annotations builtins check convert decode encode extension importlib
+    is_extension method_table models methods stable stub to_builtins unstable
     """.split()
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 
@@ -52,9 +53,11 @@ RESERVED_METHODS = frozenset(
         "extension_notification",
         "extension_request",
         "handles",
+        "inbox",
         "info",
         "initialized",
         "routes",
+        "session",
         "strict",
     ]
 )

@@ -13,14 +13,15 @@ from codegen import __version__, ir
 from codegen.formatting import format_all
 from codegen.method_views import method_exports, method_views, needs_text, side_views
 from codegen.python import literal, strings
+from codegen.session_views import EXPORTS, session_words
 from codegen.sharing import shared
 from codegen.views import Views
 
 # What a profile exports beside its models.
 API = (
-    "AcpError CapabilityError ConnectionClosed DecodeError EncodeError NegotiationError PROTOCOL_VERSION ProtocolError "
-    "RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode encode extension "
-    "is_extension to_builtins"
+    "AcpError CapabilityError ConnectionClosed DecodeError EncodeError HttpError NegotiationError PROTOCOL_VERSION "
+    "ProtocolError RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode "
+    "encode extension is_extension to_builtins"
 ).split()
 # What a models module may use, by where it comes from.
 IMPORTS = {
@@ -115,21 +116,39 @@ def _contexts(
         "imports": [(module, sorted(names & symbols)) for module, names in IMPORTS.items() if names & symbols],
         "field": "_field" in symbols,
     }
+    words = session_words(profile)
     package = {
         **common,
         "shared": taken,
         "public": sorted([*API, *exports, *taken, *method_exports(side_views(profile))]),
+        "sessions": EXPORTS if words is not None else (),
         "protocol_version": profile.number,
         "source": profile.source,
         "channels": sorted(one.channel for one in profiles if one.version == profile.version and one is not profile)
         if is_stable
         else [],
     }
-    return [
+    found = [
         ("models.py", models),
         ("methods.py", _methods_context(profile, borrowed, common)),
         ("__init__.py", package),
     ]
+    if words is not None:
+        context = {
+            **common,
+            "words": words,
+            "protocol_version": profile.number,
+            "used": _imports(words.definitions(), borrowed, common),
+            "public": EXPORTS,
+        }
+        found.append(("sessions.py", context))
+    return found
+
+
+def _imports(names: frozenset[str], borrowed: frozenset[str], common: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Where definitions come from: the profile's own models, or the stable ones."""
+    found = [(".models", sorted(names - borrowed)), (f"{common['stable']}.models", sorted(names & borrowed))]
+    return [(module, listed) for module, listed in found if listed]
 
 
 def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,9 +162,11 @@ def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapp
 
     named = {name for view in listed for name in (view.params, view.result)} - {"None"}
     named |= {name for side in sides for name in (side.info, side.capabilities)} - {"Any"}
+    words = session_words(profile)
+    if words is not None:
+        named |= {words.server} - {"Any"}
     kinds = {type(part).__name__ for one in profile.methods for need in one.needs or () for part in ir.parts(need)}
     kinds |= {"Advertised"} if profile.opening and profile.opening.offered else set()
-    used = [(".models", sorted(named - borrowed)), (f"{common['stable']}.models", sorted(named & borrowed))]
     return {
         **common,
         "methods": listed,
@@ -155,7 +176,8 @@ def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapp
         "needs": sorted(kinds),
         "protocol_version": profile.number,
         "place": place,
-        "used": [(module, names) for module, names in used if names],
+        "used": _imports(frozenset(named), borrowed, common),
+        "words": words,
         "borrowed": any(name in borrowed for name in named),
         "public": method_exports(sides),
     }

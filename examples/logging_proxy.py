@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TextIO
 
 from acp_bindings import proxy
+from acp_bindings.v2 import ConnectionClosed
 
 
 def describe(message: proxy.Passing) -> str:
@@ -46,7 +47,10 @@ def main() -> None:
     if not arguments.command:
         parser.error("which agent? give a command")
     with arguments.log.open("a", encoding="utf-8") if arguments.log else contextlib.nullcontext(sys.stderr) as log:
-        sys.exit(asyncio.run(stand_between(arguments.command, log)))
+        try:
+            sys.exit(asyncio.run(stand_between(arguments.command, log)))
+        except ConnectionClosed as error:
+            sys.exit(str(error))
 
 
 if __name__ == "__main__":

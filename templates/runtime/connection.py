@@ -17,9 +17,9 @@ from typing import Any, Literal, cast
 from msgspec import UNSET
 
 from . import jsonrpc
-from .calls import Call, Calls, read_result
+from .calls import Call, Calls, Then, read_result
 from .context import Context, current, is_stray_cancellation, waits_for_itself
-from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
+from .errors import AcpError, ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
 from .flow import HOLD, Flow
 from .foreign import decode_any
 from .gates import Gates
@@ -75,6 +75,7 @@ class Connection:
         self.received = self._flow.received
         self._ordered = Ordered(max_queued, lambda: self._flow.pause("queue"), lambda: self._flow.resume("queue"))
         self._tasks: set[asyncio.Task[None]] = set()
+        self._at_end: list[Callable[[ConnectionClosed], None]] = []
         self._lost: ConnectionClosed | None = None
         self._ending = asyncio.Event()
         self._closing: asyncio.Task[None] | None = None
@@ -116,7 +117,26 @@ class Connection:
                 for task in stuck:
                     log.error("a handler did not end when it was cancelled: %r", task)
         finally:
-            self.closed.set()
+            self._end()
+
+    def is_in_handler(self) -> bool:
+        """Whether this very task handles a notification: whoever waits in it for another one waits for ever."""
+        return asyncio.current_task() in self._tasks
+
+    def at_end(self, call: Callable[[ConnectionClosed], None]) -> None:
+        """Run `call` with the reason once the connection has ended; at once if it has."""
+        if self.closed.is_set():
+            assert self._lost is not None
+            call(self._lost)
+        else:
+            self._at_end.append(call)
+
+    def _end(self) -> None:
+        assert self._lost is not None
+        self.closed.set()
+        calls, self._at_end = self._at_end, []
+        for call in calls:
+            call(self._lost)
 
     async def wait_closed(self) -> None:
         """Wait until the other side has gone, or `close` was called."""
@@ -135,14 +155,22 @@ class Connection:
     # calls
 
     async def request(
-        self, method: str, params: Any, result: Any = Any, *, timeout: float | None = None, holds: bool = False
+        self,
+        method: str,
+        params: Any,
+        result: Any = Any,
+        *,
+        timeout: float | None = None,
+        holds: bool = False,
+        then: Then | None = None,
     ) -> Any:
         """Call a method of the other side and wait for its answer, decoded to `result` (`msgspec.Raw`: as it came).
 
         Cancelling the waiting task, or running out of `timeout` seconds (`math.inf`: no limit), sends
         `$/cancel_request`. Raises RequestError for an error of the peer, ProtocolError for an answer that does not fit,
         RequestTimeout and ConnectionClosed. With `holds` nothing is read after the answer until `release` or the next
-        call.
+        call. `then` is called with the answer when its turn in the order of the wire has come, before the notifications
+        after it; it must not raise.
         """
         body = jsonrpc.body(params)
         if self._lost is not None:
@@ -154,7 +182,7 @@ class Connection:
         except ConnectionClosed as error:
             raise await self._why(error) from None
         # What can be done while the other side reads is done after writing.
-        call = self._begin(identity, method, holds)
+        call = self._begin(identity, method, holds, then)
         try:
             if limit is None or limit == math.inf:
                 if full:
@@ -176,13 +204,13 @@ class Connection:
                 self._ordered.free(self._calls.inside > 0)
         return read_result(answer, method, result)
 
-    def _begin(self, identity: int, method: str, holds: bool) -> Call:
+    def _begin(self, identity: int, method: str, holds: bool, then: Then | None) -> Call:
         inside = current.get() is not None and waits_for_itself(self)
         if inside:
             self._ordered.free(True)
         if self._flow.holding:
             self._flow.release()
-        return self._calls.add(identity, method, inside, holds)
+        return self._calls.add(identity, method, inside, holds, then)
 
     async def _within(self, limit: float, call: Call, full: bool) -> jsonrpc.Response:
         async with asyncio.timeout(limit):
@@ -247,11 +275,17 @@ class Connection:
         """Go on reading after the answer to a call that `holds`."""
         self._flow.release()
 
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
+        """A call that the other side did not take fails at once."""
+        self._calls.undelivered(identity, error)
+
     def ended(self, error: ConnectionClosed) -> None:
         """The transport will bring nothing more: what came is still handled, and what was asked is still answered."""
         self._lose(error)
         self._calls.fail(error, inside=True)
-        self._spawn(self._wind_down(error))
+        # Closing it here, nobody waits for what is left to handle.
+        if self._closing is None:
+            self._spawn(self._wind_down(error))
 
     async def _wind_down(self, error: ConnectionClosed) -> None:
         handled = asyncio.Event()
@@ -264,7 +298,7 @@ class Connection:
         if tasks:
             await asyncio.wait(tasks, timeout=LAST_WORDS)
             self._serving.stop(None)
-        self.closed.set()
+        self._end()
 
     def _take(self, frame: bytes | Oversized) -> None:
         if isinstance(frame, Oversized):
@@ -303,9 +337,11 @@ class Connection:
             return
         if call.holds:
             self._flow.pause(HOLD)
-        if call.inside or self._ordered.idle:
-            call.settle(message)
+        if self._ordered.idle:
+            _settle(call, message)
         else:
+            if call.inside:
+                call.settle(message)
             self._ordered.put(_settle, call, message)
 
     def find(self, message: jsonrpc.Request) -> Route:
@@ -343,4 +379,6 @@ class Connection:
 
 
 def _settle(call: Call, answer: jsonrpc.Response) -> None:
+    if call.then is not None:
+        call.then(answer)
     call.settle(answer)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from . import jsonrpc
-from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestError
+from .errors import AcpError, ConnectionClosed, DecodeError, ProtocolError, RequestError
 from .foreign import decode_any
 
 GIVEN_UP = 1024
 """Calls that were given up and whose late answers are dropped without a word."""
+Then = Callable[[jsonrpc.Response], None]
 log = logging.getLogger("acp_bindings")
 
 
@@ -22,15 +24,25 @@ class Call:
     """A call that waits. The answer to one made `inside` a handler does not wait for its turn.
 
     `holds` means that reading pauses after the answer, until the caller has decided what it means for what follows.
+    `then` is called with the answer when its turn has come.
     """
 
-    __slots__ = ("answered", "future", "holds", "id", "inside", "method")
+    __slots__ = ("answered", "future", "holds", "id", "inside", "method", "then")
 
-    def __init__(self, identity: int, method: str, inside: bool, holds: bool, future: asyncio.Future[Any]) -> None:
+    def __init__(
+        self,
+        identity: int,
+        method: str,
+        inside: bool,
+        holds: bool,
+        then: Then | None,
+        future: asyncio.Future[Any],
+    ) -> None:
         self.id = identity
         self.method = method
         self.inside = inside
         self.holds = holds
+        self.then = then
         # Its answer has come, but may have to wait for its turn.
         self.answered = False
         self.future: asyncio.Future[jsonrpc.Response] = future
@@ -61,9 +73,16 @@ class Calls:
         self._last += 1
         return self._last
 
-    def add(self, identity: int, method: str, inside: bool, holds: bool) -> Call:
+    def add(
+        self,
+        identity: int,
+        method: str,
+        inside: bool,
+        holds: bool,
+        then: Then | None = None,
+    ) -> Call:
         future = self._loop.create_future()
-        call = self._waiting[identity] = Call(identity, method, inside, holds, future)
+        call = self._waiting[identity] = Call(identity, method, inside, holds, then, future)
         if inside:
             self.inside += 1
         return call
@@ -89,6 +108,17 @@ class Calls:
                 return None
         log.warning("dropped an answer to no call of ours, id %r: %.500r", identity, message.raw[:500])
         return None
+
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
+        """One call gets no answer, since the other side did not take it."""
+        if type(identity) is not int:
+            return
+        call = self._waiting.get(identity)
+        if call is not None and not call.answered:
+            call.answered = True
+            call.fail(error)
+        elif identity in self._given_up:
+            self._given_up.remove(identity)
 
     def fail(self, error: ConnectionClosed, *, inside: bool = False, answered: bool = False) -> None:
         """Nothing more will come: fail those without an answer, only `inside` ones, or all that wait (`answered`)."""

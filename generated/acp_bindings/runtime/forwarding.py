@@ -19,7 +19,7 @@ from . import jsonrpc
 from .asking import Asking
 from .codec import decode
 from .context import is_stray_cancellation
-from .errors import ConnectionClosed, DecodeError, RequestError
+from .errors import AcpError, ConnectionClosed, DecodeError, RequestError
 from .flow import Flow
 from .passing import SIDES, Answer, Direction, Intercept, Passing, Verdict
 from .routing import Side
@@ -175,6 +175,11 @@ class Way:
         # What the interceptor is busy with, and its work.
         self._judging: tuple[jsonrpc.Message, asyncio.Future[Verdict]] | None = None
         self._over: ConnectionClosed | None = None
+
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
+        """A request that this side did not take: who made it, at the other side or here, gets an error."""
+        answer = jsonrpc.failure(identity, jsonrpc.INTERNAL_ERROR, f"the request was not delivered: {error}")
+        self._take(answer)
 
     def ended(self, error: ConnectionClosed) -> None:
         # At once: an interceptor may be waiting for an answer, and the end for the interceptor.

@@ -9,12 +9,15 @@ from .checking import refuse_wrong
 from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
+    from .calls import Then
     from .connection import Connection
     from .needs import StateOf
+    from .sessions.inbox import Inbox
 
 
 class Remote:
-    """Calls the other side over one connection. `initialized` is what it said in `initialize`.
+    """Calls the other side over one connection. `initialized` is what it said in `initialize`, `inbox` has the
+    sessions that are open with it.
 
     A call that needs what was not advertised raises CapabilityError, and nothing is sent; extensions are free.
     `strict` validates every message before it is sent (`check`); what is wrong raises ValueError and nothing is sent.
@@ -29,13 +32,14 @@ class Remote:
         self.connection = connection
         self.initialized = initialized
         self.strict = strict
+        self.inbox: Inbox | None = None
 
-    def _call(self, method: str, request: Any, timeout: float | None) -> Awaitable[Any]:
+    def _call(self, method: str, request: Any, timeout: float | None, then: Then | None = None) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
         if spec.needs:
             self._check(spec, request)
-        return self.connection.request(method, request, spec.result, timeout=timeout)
+        return self.connection.request(method, request, spec.result, timeout=timeout, then=then)
 
     def _notify(self, method: str, notification: Any) -> Awaitable[None]:
         spec = self._methods[self._side, "notification", method]

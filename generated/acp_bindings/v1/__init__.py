@@ -17,6 +17,7 @@ from ..runtime.errors import (
     ConnectionClosed,
     DecodeError,
     EncodeError,
+    HttpError,
     NegotiationError,
     ProtocolError,
     RequestError,
@@ -30,6 +31,14 @@ from .models import *
 
 if TYPE_CHECKING:
     from ..runtime.context import Context as Context
+    from ..runtime.describe import describe as describe
+    from .sessions import (
+        AgentSession as AgentSession,
+        Session as Session,
+        SessionAgent as SessionAgent,
+        SessionState as SessionState,
+        Turn as Turn,
+    )
     from . import unstable as unstable
 
 PROTOCOL_VERSION: Final = 1
@@ -122,6 +131,7 @@ __all__ = [
     "ExtRequest",
     "ExtResponse",
     "FileSystemCapabilities",
+    "HttpError",
     "HttpHeader",
     "ImageContent",
     "Implementation",
@@ -265,9 +275,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first asked for: what needs asyncio, and other channels, of which most programs need one.
+    # Imported when first asked for: what needs asyncio, sessions, and other channels: most programs need one of them.
     if name == "Context":
         return importlib.import_module("..runtime.context", __name__).Context
+    if name == "describe":
+        return importlib.import_module("..runtime.describe", __name__).describe
+    if name in ("AgentSession", "Session", "SessionAgent", "SessionState", "Turn"):
+        return getattr(importlib.import_module(".sessions", __name__), name)
     if name in ("unstable",):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

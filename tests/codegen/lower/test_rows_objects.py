@@ -58,8 +58,8 @@ REQUEST = obj({"requestId": STRING}, "requestId")
 GROUPS = ROWS.add(
     {
         "Exclusive": obj({"message": STRING}, "message", oneOf=[{"title": "session", **SESSION}, REQUEST]),
-        "Inclusive": obj({"message": STRING}, "message", anyOf=[ref("Session"), ref("Request")]),
-        "Session": SESSION,
+        "Inclusive": obj({"message": STRING}, "message", anyOf=[ref("Conversation"), ref("Request")]),
+        "Conversation": SESSION,
         "Request": REQUEST,
         "Bare": obj({"a": STRING, "b": STRING}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
         "Mode": {
@@ -109,7 +109,7 @@ def test_at_least_one_group() -> None:
     assert GROUPS.encoded("Inclusive", both) == both
     assert GROUPS.encoded("Inclusive", {"message": "m", "requestId": "r"}) == {"message": "m", "requestId": "r"}
     assert GROUPS.pointer("Inclusive", {"message": "m"}) == ""
-    assert GROUPS.encoded("Session", {"sessionId": "s"}) == {"sessionId": "s"}
+    assert GROUPS.encoded("Conversation", {"sessionId": "s"}) == {"sessionId": "s"}
 
 
 def test_groups_of_properties_from_beside_them() -> None:

@@ -4,7 +4,7 @@ import { ENTRY, Recorded, asItIs, plain, settled, startAgent } from "./shared.mj
 
 const [protocolVersion, ...command] = process.argv.slice(2);
 const acp = await import(ENTRY.v1);
-const { stream, leave } = startAgent(acp, command);
+const { stream, leave } = await startAgent(acp, command);
 
 const updates = new Recorded();
 const heard = new Recorded();

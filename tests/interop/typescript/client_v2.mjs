@@ -5,7 +5,7 @@ import { ENTRY, Recorded, aborted, asItIs, plain, settled, startAgent } from "./
 const [entry, ...command] = process.argv.slice(2);
 const unstable = entry === "v2-unstable";
 const acp = await import(ENTRY[entry]);
-const { stream, leave } = startAgent(acp, command);
+const { stream, leave } = await startAgent(acp, command);
 
 const updates = new Recorded();
 const heard = new Recorded(); // notifications of extensions, and what became of a question that was withdrawn

@@ -34,9 +34,13 @@ def agent_command(*names: str) -> list[str]:
 
 def converse(script: str, argument: str, *agents: str) -> tuple[dict[str, Any], str]:
     """Let an SDK client talk to our agent of some versions: its report, and what came on stderr."""
-    ours = [sys.executable, "-m", "tests.interop.typescript.our_agent", *agents]
+    return converse_with(script, argument, sys.executable, "-m", "tests.interop.typescript.our_agent", *agents)
+
+
+def converse_with(script: str, argument: str, *agent: str) -> tuple[dict[str, Any], str]:
+    """Let an SDK client talk to an agent: the one that a command starts, or the one behind a URL."""
     done = subprocess.run(
-        ["node", str(HERE / script), argument, *ours],
+        ["node", str(HERE / script), argument, *agent],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT / "generated")},
         capture_output=True,

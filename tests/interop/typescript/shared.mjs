@@ -43,8 +43,23 @@ export function ownStream(acp) {
   return acp.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin));
 }
 
-/** Starts an agent: its stream of messages, and a function that closes its stdin and waits for its exit code. */
-export function startAgent(acp, [command, ...args]) {
+/** A stream of messages to an agent behind a URL; there is nothing to leave but the connection. */
+async function reach(url) {
+  const leave = async () => 0;
+  if (url.startsWith("http:")) {
+    const { createHttpStream } = await import("@agentclientprotocol/sdk/experimental/http-client");
+    return { stream: createHttpStream(url), leave };
+  }
+  const { createWebSocketStream } = await import("@agentclientprotocol/sdk/experimental/ws-client");
+  // Node 20 has no WebSocket of its own.
+  const { WebSocket } = await import("ws");
+  return { stream: createWebSocketStream(url, { WebSocket }), leave };
+}
+
+/** Starts an agent: its stream of messages, and a function that closes its stdin and waits for its exit code. One URL
+ * in place of a command reaches an agent that runs already. */
+export async function startAgent(acp, [command, ...args]) {
+  if (/^(http|ws):/.test(command)) return reach(command);
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));

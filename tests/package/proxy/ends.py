@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterable
 from typing import Any, NamedTuple
 
 from acp_bindings import proxy
-from acp_bindings.runtime.errors import ConnectionClosed
+from acp_bindings.runtime.errors import AcpError, ConnectionClosed
 from acp_bindings.runtime.transports import MAX_MESSAGE, MAX_OUTPUT
 from acp_bindings.runtime.transports.lines import Oversized
 from acp_bindings.runtime.transports.memory import MemoryTransport
@@ -27,6 +27,9 @@ class End:
         for frame in frames:
             assert isinstance(frame, bytes)
             self._frames.put_nowait(frame)
+
+    def undelivered(self, identity: int | str | None, error: AcpError) -> None:
+        raise AssertionError("memory delivers everything") from error
 
     def ended(self, error: ConnectionClosed) -> None:
         self._frames.put_nowait(None)

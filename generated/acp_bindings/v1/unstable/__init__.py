@@ -195,6 +195,7 @@ from ...runtime.errors import (
     ConnectionClosed,
     DecodeError,
     EncodeError,
+    HttpError,
     NegotiationError,
     ProtocolError,
     RequestError,
@@ -208,6 +209,14 @@ from .models import *
 
 if TYPE_CHECKING:
     from ...runtime.context import Context as Context
+    from ...runtime.describe import describe as describe
+    from .sessions import (
+        AgentSession as AgentSession,
+        Session as Session,
+        SessionAgent as SessionAgent,
+        SessionState as SessionState,
+        Turn as Turn,
+    )
 
 PROTOCOL_VERSION: Final = 1
 """The number that `initialize` negotiates."""
@@ -312,6 +321,7 @@ __all__ = [
     "FileSystemCapabilities",
     "ForkSessionRequest",
     "ForkSessionResponse",
+    "HttpError",
     "HttpHeader",
     "IdleErrorStateUpdate",
     "IdleStateUpdate",
@@ -525,7 +535,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Imported when first asked for: what needs asyncio, and other channels, of which most programs need one.
+    # Imported when first asked for: what needs asyncio, sessions, and other channels: most programs need one of them.
     if name == "Context":
         return importlib.import_module("...runtime.context", __name__).Context
+    if name == "describe":
+        return importlib.import_module("...runtime.describe", __name__).describe
+    if name in ("AgentSession", "Session", "SessionAgent", "SessionState", "Turn"):
+        return getattr(importlib.import_module(".sessions", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,13 @@ from . import models as _models
 from .. import models as _stable
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from contextlib import AbstractAsyncContextManager
+
     from ...runtime.connection import Context
+    from ...runtime.sessions.permissions import Policy
+    from .sessions import Session
     from .models import (
         AgentCapabilities,
         ArchiveSessionRequest,
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
         ListProvidersResponse,
         ListSessionsRequest,
         ListSessionsResponse,
+        McpServer,
         MessageMcpNotification,
         MessageMcpRequest,
         MessageMcpResponse,
@@ -416,6 +423,50 @@ class RemoteAgent(Remote):
     _side = "agent"
     _methods = METHODS
     initialized: InitializeResponse
+
+    def session(
+        self,
+        cwd: str | os.PathLike[str],
+        *,
+        resume: str | None = None,
+        load: str | None = None,
+        fork: str | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        additional_directories: Sequence[str | os.PathLike[str]] = (),
+        meta: dict[str, Any] | None = None,
+        permissions: Policy | None = None,
+        close: bool = True,
+        **fields: Any,
+    ) -> AbstractAsyncContextManager[Session]:
+        """Open a session for as long as a context lasts: a new one, or with the id of one that exists `resume` it, `load`
+        it with its history (`session.updates()` replays it), or `fork` it.
+
+            async with agent.session("/home/me/project") as session:
+                async for update in session.prompt("hi"): ...
+
+        `cwd` is absolute, on the agent's machine. `permissions` answers the agent's questions (`acp_bindings.permissions`),
+        else the client's own handler does. `fields` are further members of the request. Leaving the context cancels what
+        is going on and closes the session; without `close` it stays open at the agent. Raises what a call raises, and
+        ValueError where this profile has no such method.
+        """
+        from ...runtime.sessions.opening import open_session
+        from .sessions import Session, SessionState
+
+        return open_session(
+            self,
+            Session,
+            SessionState(),
+            cwd,
+            resume=resume,
+            load=load,
+            fork=fork,
+            mcp_servers=mcp_servers,
+            additional_directories=additional_directories,
+            meta=meta,
+            permissions=permissions,
+            close=close,
+            fields=fields,
+        )
 
     async def initialize(self, request: InitializeRequest, *, timeout: float | None = None) -> InitializeResponse:
         """First request on a connection: says which protocol version the client speaks and what it can do."""

@@ -1,0 +1,1 @@
+"""Sessions: what people do over a connection, on either side of it."""
