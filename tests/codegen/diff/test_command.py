@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from codegen.cli import DIFF_FORMATS
 from codegen.diff import FORMATS
 from tests.support.cli import ok, problem, program, run, work_folder
 from tests.support.tiny import INTEGER, STRING, Defs, obj, schema_folder
@@ -64,10 +63,6 @@ def test_text_by_default() -> None:
     printed = ok("diff", folder("a", THING), folder("b", MORE))
     assert printed.startswith("folder:a -> folder:b\n1 change: 1 additive\n")
     assert "  + field n is new  integer" in printed
-
-
-def test_formats_of_the_command() -> None:
-    assert DIFF_FORMATS == FORMATS
 
 
 @pytest.mark.parametrize("form", FORMATS)
