@@ -25,9 +25,8 @@ RESERVED_CLASSES = frozenset(
     Agent Client Proxy RemoteAgent RemoteClient RemoteProxy
     AgentSession Session SessionAgent SessionState Turn Policy os sessions describe
     AcpError AttributeError CapabilityError ConnectionClosed DecodeError EncodeError HttpError NegotiationError
-    ProtocolError
-    RequestError RequestTimeout advertise annotations builtins check convert decode encode extension importlib
-    is_extension method_table models methods stable stub to_builtins unstable
+    ProtocolError RequestError RequestTimeout advertise annotations builtins check convert decode encode extension
+    importlib is_extension method_table models methods stable stub to_builtins unstable
     """.split()
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 
