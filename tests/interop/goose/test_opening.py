@@ -104,11 +104,14 @@ def test_without_its_key_it_lets_nobody_in(goose: Path, home: Path, over: str, h
 
     async def run() -> None:
         connect = http.connect if over == "http" else ws.connect
-        async with asyncio.timeout(LIMIT), Model({}) as model:
-            async with serving(Goose(goose, over, "sesame"), settings(home, model)) as url:
-                with pytest.raises(HttpError) as refused:
-                    async with connect(url, client=Client(), headers=headers):
-                        pass
-                assert refused.value.status == 401
+        async with (
+            asyncio.timeout(LIMIT),
+            Model({}) as model,
+            serving(Goose(goose, over, "sesame"), settings(home, model)) as url,
+        ):
+            with pytest.raises(HttpError) as refused:
+                async with connect(url, client=Client(), headers=headers):
+                    pass
+            assert refused.value.status == 401
 
     asyncio.run(run())
