@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
@@ -50,25 +49,28 @@ class Endpoint:
                 headers[name] = value
         return headers
 
-    def post(self, frame: bytes, session: str, trace: Any = None) -> AbstractAsyncContextManager[httpx.Response]:
+    @contextlib.asynccontextmanager
+    async def post(self, frame: bytes, session: str, trace: Any = None) -> AsyncIterator[httpx.Response]:
         """POST a message. `trace` is told how far the request has got, as httpx calls it."""
-        return self._clients.messages.stream(
-            "POST",
-            self.url,
-            content=frame,
-            headers=self._own(session, ASKING),
-            timeout=timeouts(None),
-            extensions={} if trace is None else {"trace": trace},
-        )
+        headers, timeout = self._own(session, ASKING), timeouts(None)
+        extensions = {} if trace is None else {"trace": trace}
+        async with (
+            self._clients.lend() as client,
+            client.stream(
+                "POST", self.url, content=frame, headers=headers, timeout=timeout, extensions=extensions
+            ) as response,
+        ):
+            yield response
 
     @contextlib.asynccontextmanager
     async def listen(self, session: str, more: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
         """Open a stream."""
-        headers = self._own(session, {**LISTENING, **more})
-        with self._clients.streaming() as client:
-            timeout = timeouts(self._silence)
-            async with client.stream("GET", self.url, headers=headers, timeout=timeout) as response:
-                yield response
+        headers, timeout = self._own(session, {**LISTENING, **more}), timeouts(self._silence)
+        async with (
+            self._clients.lend() as client,
+            client.stream("GET", self.url, headers=headers, timeout=timeout) as response,
+        ):
+            yield response
 
     async def open(self, frame: bytes, limit: int) -> tuple[bytes | Oversized, bool]:
         """Make a connection with the first message: its answer, and whether it was one of success.
@@ -98,8 +100,8 @@ class Endpoint:
         """Tell the server that the connection is over, if it hears that within so many seconds."""
         try:
             with plainly():
-                async with asyncio.timeout(seconds):
-                    answer = await self._clients.messages.delete(self.url, headers=self._own("", {}))
+                async with asyncio.timeout(seconds), self._clients.lend() as client:
+                    answer = await client.delete(self.url, headers=self._own("", {}))
             if not answer.is_success and answer.status_code not in UNKNOWN:
                 log.warning("the server answered the end of the connection with %d", answer.status_code)
         except HttpError as error:
