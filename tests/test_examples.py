@@ -218,12 +218,12 @@ def test_control_c_cancels_the_turn(tmp_path: Path) -> None:
         """
 import asyncio
 from acp_bindings import stdio
-from streaming_agent import StreamingAgent, Turn
-async def work(self):
-    await self.say("Once upon a time")
-    await asyncio.Event().wait()
-Turn.work = work
-asyncio.run(stdio.serve(StreamingAgent()))
+from streaming_agent import StreamingAgent
+class Endless(StreamingAgent):
+    async def turn(self, session, prompt):
+        await session.say("Once upon a time")
+        await asyncio.Event().wait()
+asyncio.run(stdio.serve(Endless()))
 """,
     )
     with subprocess.Popen([*CLIENT, *agent], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT) as client:
@@ -335,7 +335,7 @@ def test_a_session_is_listed_resumed_and_closed() -> None:
 
     async def talk(agent: v2.RemoteAgent, session_id: str) -> None:
         listed = await agent.session_list(v2.ListSessionsRequest())
-        assert listed.sessions == [v2.SessionInfo(session_id=session_id, cwd="/work")]
+        assert [(one.session_id, one.cwd) for one in listed.sessions] == [(session_id, "/work")]
         await agent.session_resume(v2.ResumeSessionRequest(session_id=session_id, cwd="/work"))
         assert client.updates == [{"sessionUpdate": "state_update", "state": "idle"}]
         await agent.session_close(v2.CloseSessionRequest(session_id=session_id))

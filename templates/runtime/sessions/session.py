@@ -51,7 +51,7 @@ class Session(Generic[Update, Block, State]):
         self._turns: list[Turn[Update]] = []
         self._outside: deque[Update] = deque()
         self._wake = asyncio.Event()
-        self._asked: set[asyncio.Task[Any]] = set()
+        self._asked: set[asyncio.Future[None]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
         # Whether the agent is at work, as far as it has told, and whether it has ever told.
         self._works = False
@@ -89,8 +89,8 @@ class Session(Generic[Update, Block, State]):
         """
         for turn in self._turns:
             turn._cancelled = turn._told = True
-        for task in self._asked:
-            task.cancel()
+        for question in self._asked:
+            question.cancel()
         method = "session/cancel"
         spec = self.agent._methods["agent", "notification", method]
         await self.agent._notify(method, spec.params(session_id=self.id))
@@ -188,14 +188,20 @@ class Session(Generic[Update, Block, State]):
         """
         if not any(turn._cancelled for turn in self._turns):
             task = asyncio.ensure_future(ask())
-            self._asked.add(task)
+            called_off = asyncio.get_running_loop().create_future()
+            self._asked.add(called_off)
             try:
-                return await task
+                # Not for the task alone: it may not want to end.
+                await asyncio.wait([task, called_off], return_when=asyncio.FIRST_COMPLETED)
+                if not called_off.done() and not task.cancelled():
+                    return task.result()
             except asyncio.CancelledError:
-                task.cancel()
-                task.add_done_callback(_log_late)
+                # The agent gave the question up.
+                pass
             finally:
-                self._asked.discard(task)
+                self._asked.discard(called_off)
+            task.cancel()
+            task.add_done_callback(_log_late)
         return convert({"outcome": {"outcome": "cancelled"}}, form)
 
     # what its turns need

@@ -101,6 +101,12 @@ class Peer:
         """Answer what closes the session."""
         await self.answer(await self.expect("session/close"))
 
+    async def say_nothing_more(self) -> None:
+        """Whatever the client wants, up to its end."""
+        while await self.wire.receive() is not None:
+            pass
+        raise GoneError
+
     async def to_the_end(self) -> None:
         """Close whatever is closed, until the client has gone."""
         while (message := await self.wire.receive()) is not None:

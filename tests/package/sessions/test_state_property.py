@@ -139,7 +139,7 @@ def test_over_a_connection(name: str, seed: int, count: int, size: int) -> None:
             """Nothing to stop."""
 
     async def main() -> None:
-        async with memory.connect(Agent(), client=module.Client(), strict=False) as agent:
+        async with memory.connect(Agent(), client=module.Client(), strict=False, gates=False) as agent:
             contexts = [agent.session("/x", close=False) for _ in SESSIONS]
             async with asyncio.TaskGroup() as group:
                 # All at once: what comes for one that is still being opened is held for it.
