@@ -30,11 +30,15 @@ def path_key(path: tuple[str, ...]) -> str:
 
 @dataclass
 class Names:
-    """Curated names of synthesised classes. Remembers what was asked for, so that stale entries can be reported."""
+    """Curated names of synthesised classes. Remembers what was asked for, so that stale entries can be reported.
+
+    `uncurated` has the classes that the naming rule had to name, by union and path key.
+    """
 
     place: str = ""
     entries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     used: set[tuple[str, str]] = field(default_factory=set)
+    uncurated: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def lookup(self, union: str, path: tuple[str, ...]) -> str | None:
         key = path_key(path)
@@ -43,7 +47,13 @@ class Names:
             self.used.add((union, key))
         return found
 
+    def ruled(self, union: str, path: tuple[str, ...], name: str) -> str:
+        """`name`, noted as one that the naming rule made."""
+        self.uncurated[union, path_key(path)] = name
+        return name
+
     def unused(self) -> Iterator[Diagnostic]:
+        """An entry for each variant that lowering never came across."""
         for union, by_path in self.entries.items():
             for key, name in by_path.items():
                 if (union, key) not in self.used:
@@ -54,22 +64,50 @@ class Names:
                     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Docs:
-    """Docstrings by definition, property and variant."""
+    """Docstrings by definition, property and variant. Remembers what was asked for, as Names does."""
 
     place: str = ""
     entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    used: set[tuple[str, str, str]] = field(default_factory=set)
 
     def definition(self, name: str) -> str:
-        return str(self.entries.get(name, {}).get("doc", ""))
+        return self._text(name, "doc", "", self.entries.get(name, {}).get("doc"))
 
     def property(self, name: str, wire: str) -> str:
-        own = self.entries.get(name, {}).get("fields", {}).get(wire)
-        return str(own or self.entries.get(EVERYWHERE, {}).get("fields", {}).get(wire, ""))
+        own = self._member(name, "fields", wire)
+        return own or self._member(EVERYWHERE, "fields", wire)
 
     def variant(self, union: str, path: tuple[str, ...]) -> str:
-        return str(self.entries.get(union, {}).get("variants", {}).get(path_key(path), ""))
+        return self._member(union, "variants", path_key(path))
+
+    def _member(self, name: str, table: str, key: str) -> str:
+        return self._text(name, table, key, self.entries.get(name, {}).get(table, {}).get(key))
+
+    def _text(self, name: str, table: str, key: str, text: object) -> str:
+        if text is None:
+            return ""
+        self.used.add((name, table, key))
+        return str(text)
+
+    def unused(self) -> Iterator[Diagnostic]:
+        """An entry for each text that lowering never asked for."""
+        for name, entry in self.entries.items():
+            listed = [("doc", "")] if "doc" in entry else []
+            listed += [(table, key) for table in ("fields", "variants") for key in entry.get(table, ())]
+            for table, key in listed:
+                if (name, table, key) not in self.used:
+                    yield Diagnostic(
+                        f"{self.place} [{name}]", _unused(name, table, key), "what is there; take it out or mend it"
+                    )
+
+
+def _unused(name: str, table: str, key: str) -> str:
+    if name == EVERYWHERE:
+        return f"the property {key!r}, which every definition that has it documents itself, or none has"
+    what = {"doc": "the definition", "fields": f"the property {key!r}", "variants": f"the variant {key!r}"}[table]
+    return f"{what}, which no schema of this version has"
 
 
 def load_names(folder: Path) -> Names:

@@ -40,6 +40,7 @@ async def connect(
     keep_alive: float | None = None,
     max_message: int = MAX_MESSAGE,
     strict: bool = False,
+    gates: bool = True,
     timeout: float | None = None,
     observer: Observer | None = None,
     max_in_flight: int = MAX_IN_FLIGHT,
@@ -88,6 +89,7 @@ async def connect(
         with_older(client, versions),
         once=True,
         strict=strict,
+        gates=gates,
         timeout=timeout,
         observer=observer,
         max_in_flight=max_in_flight,
@@ -119,6 +121,7 @@ def app(
     silence_timeout: float | None = defaults.SILENCE_TIMEOUT,
     keep_alive: float = defaults.KEEP_ALIVE,
     strict: bool = False,
+    gates: bool = True,
     observer: Observer | None = None,
 ) -> AcpApp:
     """An ASGI app (starlette) that serves agents over HTTP and WebSocket on `path`.
@@ -165,6 +168,7 @@ def app(
         silence_timeout=silence_timeout,
         keep_alive=keep_alive,
         strict=strict,
+        gates=gates,
         observer=observer,
         subprotocols=tuple(subprotocols),
     )

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from ..codec import convert, encode, to_builtins
+from ..codec import convert, decode, encode, to_builtins
 from ..errors import ConnectionClosed
 from ..models import UnknownVariant
 from .state import kind_of
@@ -218,11 +218,34 @@ class AgentSession(Generic[Update, Block, Option]):
     async def _replay(self) -> None:
         """Send the history again, as it was."""
         await self.save()
+        whole: set[str] = set()
         for body in await self._store.history(self.id):
+            if self._words.version > 1:
+                await self._begin_message(body, whole)
             # As it was written, whatever of it this version still knows.
             await self.remote.connection.notify(
                 "session/update", b'{"sessionId":%b,"update":%b}' % (encode(self.id), body)
             )
+
+    async def _begin_message(self, body: bytes, whole: set[str]) -> None:
+        """Tell an empty message before its first piece: a client that has it already would add the piece to that."""
+        head = decode(body, MessageHead)
+        if head.message_id is None or head.message_id in whole:
+            return
+        whole.add(head.message_id)
+        if head.kind.endswith("_chunk"):
+            empty = self._words.update(head.kind.removesuffix("_chunk"), messageId=head.message_id, content=[])
+            await self._tell(empty, False)
+
+    def _told_options(self) -> list[Any]:
+        """The configuration, for this client: version 1 has switches only for those who say that they know them."""
+        if self._words.version > 1 or _knows_switches(self.remote.initialized):
+            return list(self.config_options)
+        return [one for one in self.config_options if not isinstance(one.current_value, bool)]
+
+    async def _tell_commands(self) -> None:
+        commands = [to_builtins(one) for one in self.commands]
+        await self._tell(self._words.update("available_commands_update", availableCommands=commands), False)
 
     async def _tell_state(self) -> None:
         if self._working is None:
@@ -303,6 +326,21 @@ DEFAULT_OPTIONS = [
     {"optionId": "allow_always", "name": "Always allow", "kind": "allow_always"},
     {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
 ]
+
+
+class MessageHead(msgspec.Struct, frozen=True):
+    """What tells an update of a message from others."""
+
+    kind: str = msgspec.field(name="sessionUpdate")
+    message_id: str | None = msgspec.field(default=None, name="messageId")
+
+
+def _knows_switches(initialized: Any) -> bool:
+    """Whether a client of version 1 takes boolean options."""
+    found = initialized
+    for step in ("client_capabilities", "session", "config_options", "boolean"):
+        found = getattr(found, step, None)
+    return found is not None and found is not UNSET
 
 
 def now() -> str:

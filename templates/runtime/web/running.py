@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -49,7 +50,10 @@ async def run(
     on_start: Callable[[str], object] | None,
     options: Mapping[str, Any] | None,
 ) -> None:
-    """Serve until a signal ends it. Raises ValueError for several workers, OSError or SystemExit as uvicorn does."""
+    """Serve until a signal ends it, or this task is cancelled; both let what goes on end.
+
+    Raises ValueError for several workers, OSError or SystemExit as uvicorn does.
+    """
     if workers != 1:
         raise ValueError(f"{workers} workers: {ADVICE}")
     settings: dict[str, Any] = {
@@ -58,4 +62,11 @@ async def run(
         "lifespan": "on",
         **(options or {}),
     }
-    await Server(app, uvicorn.Config(app, host, port, **settings), on_start).serve()
+    server = Server(app, uvicorn.Config(app, host, port, **settings), on_start)
+    serving = asyncio.get_running_loop().create_task(server.serve())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await asyncio.shield(serving)
+        raise

@@ -53,5 +53,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     silence_timeout: float | None = SILENCE_TIMEOUT
     keep_alive: float = KEEP_ALIVE
     strict: bool = False
+    gates: bool = True
     observer: Observer | None = None
     subprotocols: tuple[str, ...] = ()

@@ -98,6 +98,7 @@ class Table:
                 entry.transport,
                 agents,
                 strict=settings.strict,
+                gates=settings.gates,
                 observer=settings.observer,
                 max_in_flight=settings.max_in_flight,
                 max_queued=settings.max_queued,

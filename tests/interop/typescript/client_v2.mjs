@@ -1,5 +1,5 @@
 // The SDK's client of version 2 goes through a whole conversation with an agent, and prints what it saw as JSON.
-// node client_v2.mjs v2 | v2-unstable command of the agent...
+// node client_v2.mjs v2 | v2-unstable command of the agent... or its URL
 import { ENTRY, Recorded, aborted, asItIs, plain, settled, startAgent } from "./shared.mjs";
 
 const [entry, ...command] = process.argv.slice(2);

@@ -11,7 +11,8 @@ from typing import Any
 
 from acp_bindings import v1, v2
 
-from tests.package.connection.links import LINKS, Wire
+from tests.package.connection.links import LINKS
+from tests.package.connection.wires import Wire
 
 TEXT = {"type": "text", "text": "hi"}
 OPTIONS = [

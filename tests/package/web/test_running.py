@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acp_bindings import http
+from acp_bindings import http, v2, ws
 from acp_bindings.runtime.web.workers import refuse_workers, workers
 
 from tests.package.web.agents import Counting, Family
@@ -30,7 +30,7 @@ def in_process(code: str) -> str:
 
 def test_importing_it_brings_no_extra() -> None:
     code = """
-from acp_bindings import http
+from acp_bindings import http, v2, ws
 extras = ("starlette", "uvicorn", "httpx", "anyio", "websockets", "h11")
 print([name for name in extras if name in sys.modules])
 """
@@ -40,7 +40,7 @@ print([name for name in extras if name in sys.modules])
 @pytest.mark.parametrize(("missing", "call"), [("starlette", "app(list)"), ("uvicorn", "serve(list).send(None)")])
 def test_a_missing_extra_is_named(missing: str, call: str) -> None:
     code = f"""
-from acp_bindings import http
+from acp_bindings import http, v2, ws
 sys.modules["{missing}"] = None
 try:
     http.{call}
@@ -110,7 +110,7 @@ def test_serve_refuses_workers() -> None:
 PROGRAM = """
 import asyncio, contextlib, socket, sys
 import uvicorn
-from acp_bindings import http
+from acp_bindings import http, v2, ws
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from tests.package.web.agents import Counting
@@ -195,3 +195,28 @@ def test_a_port_that_is_taken() -> None:
 
     with pytest.raises(SystemExit):
         run(test)
+
+
+def test_a_server_whose_task_is_cancelled(caplog: pytest.LogCaptureFixture) -> None:
+    """It ends as it does for a signal: turns are cancelled, streams end, and nothing is logged as gone wrong."""
+    family = Family()
+
+    async def test() -> None:
+        started = asyncio.get_running_loop().create_future()
+        quiet = {"log_config": None}
+        serving = asyncio.create_task(http.serve(family, port=0, on_start=started.set_result, uvicorn_options=quiet))
+        client = v2.Client(info=v2.Implementation(name="c", version="1"))
+        async with ws.connect(await started, client=client) as agent, agent.session("/") as session:
+            turn = session.prompt("-1")
+            updates = aiter(turn)
+            await anext(updates)
+            serving.cancel()
+            with pytest.raises(v2.ConnectionClosed, match="the other side closed the connection"):
+                await turn
+        with pytest.raises(asyncio.CancelledError):
+            await serving
+        await family.agents[0].ended.wait()
+
+    with caplog.at_level(logging.WARNING):
+        run(test)
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == []

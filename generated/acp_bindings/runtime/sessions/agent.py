@@ -146,7 +146,7 @@ class SessionAgent(Handler, Generic[S, Block]):
         except BaseException:
             option.current_value = before
             raise
-        return self._words.result("session/set_config_option")(config_options=list(session.config_options))
+        return self._words.result("session/set_config_option")(config_options=session._told_options())
 
     async def session_prompt(self, request: Any, context: Context) -> Any:
         if not request.prompt:
@@ -267,15 +267,17 @@ class SessionAgent(Handler, Generic[S, Block]):
         return answer
 
     async def _open(self, session: S, method: str, context: Context, **members: Any) -> Any:
-        """The answer that opens a session, with what it offers: in the answer where that has room, else right after."""
+        """The answer that opens a session, with what it offers: in it where it has room, else beside it."""
         await self.opened(session)
         form = self._words.result(method)
-        offers = {"config_options": session.config_options, "available_commands": session.commands}
+        offers = {"config_options": session._told_options(), "available_commands": session.commands}
         members |= {name: list(value) for name, value in offers.items() if value and name in form.__struct_fields__}
         if session.commands and "available_commands" not in members:
-            commands = [msgspec.to_builtins(one) for one in session.commands]
-            update = self._words.update("available_commands_update", availableCommands=commands)
-            context.after_response(lambda: session._tell(update, False))
+            if "session_id" in members:
+                # The client does not know the session before it has the answer.
+                context.after_response(session._tell_commands)
+            else:
+                await session._tell_commands()
         return form(**members)
 
 

@@ -81,7 +81,9 @@ class Posting:
             finally:
                 if not kept:
                     self._table.drop(entry, "it was not initialized")
-        return Response(frame, 200, {CONNECTION_HEADER: entry.id} if kept else None, JSON)
+        # Where the agent refused, the connection is gone again; but the SDK's client hands no answer on without an
+        # id (T).
+        return Response(frame, 200, {CONNECTION_HEADER: entry.id}, JSON)
 
     async def agents(self) -> Sequence[Handler]:
         """The agents of a new connection. Raises Refused."""
