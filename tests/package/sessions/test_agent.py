@@ -14,7 +14,8 @@ from acp_bindings import memory, permissions, v1, v2
 from acp_bindings.runtime.sessions.stores import PAGE, MemoryStore
 from acp_bindings.v2 import unstable
 
-from tests.package.connection.links import Wire, _wire
+from tests.package.connection.links import _wire
+from tests.package.connection.wires import Wire
 from tests.package.sessions.peers import VERSIONS, drained, others, texts
 from tests.support.aio import run
 
