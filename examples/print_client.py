@@ -3,116 +3,53 @@
     python examples/print_client.py python examples/echo_agent.py
     python examples/print_client.py --prompt "What is in this folder?" goose acp
 
-Speaks protocol version 2, or 1 with agents that know no newer one. Ctrl-C cancels the turn.
+Speaks protocol version 2, or 1 with agents that know no newer one. It allows once whatever it is asked for: use it in a
+folder that you can lose. Ctrl-C cancels the turn.
 """
 
 import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from acp_bindings import stdio, v1, v2
-from acp_bindings.runtime.connection import Context
+from acp_bindings import permissions, stdio, v2
 
 
-def show(update: Any) -> None:
-    """One line: what it is, and its content as JSON. What this version does not know is shown as it came."""
-    if isinstance(update, v2.UnknownVariant):
-        print("unknown", update.tag, json.dumps(update.raw), flush=True)
-    else:
-        print(type(update).__name__, v2.encode(update).decode(), flush=True)
+async def talk(agent: Any, text: str) -> None:
+    async with agent.session(Path.cwd(), permissions=allow) as session:
+        turn = session.prompt(text)
+        telling = asyncio.ensure_future(tell(turn))
+        try:
+            await asyncio.shield(telling)
+        except asyncio.CancelledError:
+            # The agent still has the last word.
+            await turn.cancel()
+            await telling
 
 
-def first_allowing(options: list[Any]) -> Any:
-    return next((option for option in options if option.kind == "allow_once"), None)
+async def tell(turn: Any) -> None:
+    async for update in turn:
+        # What this version does not know is shown as far as anybody can tell.
+        if isinstance(update, v2.UnknownVariant):
+            print("unknown", v2.describe(update), flush=True)
+        else:
+            print(type(update).__name__, v2.encode(update).decode(), flush=True)
+    print("end", turn.stop_reason, flush=True)
 
 
-class PrintClient(v2.Client):
-    """Prints updates, and allows once whatever it is asked for: use it in a folder that you can lose."""
-
-    info = v2.Implementation(name="print-client", version="1.0")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.turn_over = asyncio.Event()
-
-    async def session_update(self, notification: v2.UpdateSessionNotification, context: Context) -> None:
-        show(notification.update)
-        match notification.update:
-            case v2.IdleStateUpdate(stop_reason=str()) | v2.IdleErrorStateUpdate() | v2.UnknownIdleStateUpdate():
-                self.turn_over.set()
-
-    async def session_request_permission(
-        self, request: v2.RequestPermissionRequest, context: Context
-    ) -> v2.RequestPermissionResponse:
-        chosen = first_allowing(request.options)
-        print("permission", json.dumps(request.title), chosen.option_id if chosen else "cancelled", flush=True)
-        if chosen is None:
-            return v2.RequestPermissionResponse(outcome=v2.CancelledPermissionOutcome())
-        return v2.RequestPermissionResponse(outcome=v2.SelectedPermissionOutcome(option_id=chosen.option_id))
-
-    async def talk(self, agent: v2.RemoteAgent, text: str) -> None:
-        session_id = (await agent.session_new(v2.NewSessionRequest(cwd=str(Path.cwd())))).session_id
-        prompt = v2.PromptRequest(session_id=session_id, prompt=[v2.TextContent(text=text)])
-        cancelled = v2.CancelSessionNotification(session_id=session_id)
-        await finish(self.turn(agent, prompt), lambda: agent.session_cancel(cancelled))
-
-    async def turn(self, agent: v2.RemoteAgent, prompt: v2.PromptRequest) -> None:
-        """The answer says that the prompt was taken. An `idle` update ends the turn, or the agent's own end does."""
-        await agent.session_prompt(prompt)
-        over, closed = (asyncio.create_task(one.wait()) for one in (self.turn_over, agent.connection.closed))
-        await asyncio.wait((over, closed), return_when=asyncio.FIRST_COMPLETED)
-        if not over.done():
-            # Whatever is sent now raises ConnectionClosed, which tells why the agent has gone.
-            await agent.session_cancel(v2.CancelSessionNotification(session_id=prompt.session_id))
-
-
-class PrintClientV1(v1.Client):
-    """The same in version 1, where the answer to the prompt ends the turn."""
-
-    info = v1.Implementation(name="print-client", version="1.0")
-
-    async def session_update(self, notification: v1.SessionNotification, context: Context) -> None:
-        show(notification.update)
-
-    async def session_request_permission(
-        self, request: v1.RequestPermissionRequest, context: Context
-    ) -> v1.RequestPermissionResponse:
-        chosen = first_allowing(request.options)
-        print(
-            "permission", json.dumps(request.tool_call.title), chosen.option_id if chosen else "cancelled", flush=True
-        )
-        if chosen is None:
-            return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
-        return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id=chosen.option_id))
-
-    async def talk(self, agent: v1.RemoteAgent, text: str) -> None:
-        session_id = (await agent.session_new(v1.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[]))).session_id
-        prompt = v1.PromptRequest(session_id=session_id, prompt=[v1.TextContent(text=text)])
-        cancelled = v1.CancelNotification(session_id=session_id)
-        await finish(self.turn(agent, prompt), lambda: agent.session_cancel(cancelled))
-
-    async def turn(self, agent: v1.RemoteAgent, prompt: v1.PromptRequest) -> None:
-        show(await agent.session_prompt(prompt))
-
-
-async def finish(turn: Awaitable[None], cancel: Callable[[], Awaitable[None]]) -> None:
-    """Wait for a turn. Ctrl-C cancels it; the agent still has the last word."""
-    running = asyncio.ensure_future(turn)
-    try:
-        await asyncio.shield(running)
-    except asyncio.CancelledError:
-        await cancel()
-        await running
+def allow(request: Any) -> Any:
+    chosen = permissions.allow_once(request)
+    title = request.title if hasattr(request, "title") else request.tool_call.title
+    print("permission", json.dumps(title), chosen.option_id if chosen else "cancelled", flush=True)
+    return chosen
 
 
 async def converse(command: list[str], text: str) -> None:
-    clients = PrintClient(), PrintClientV1()
-    async with stdio.connect(*command, client=clients, on_stderr=print_error) as agent:
-        await clients[0 if isinstance(agent, v2.RemoteAgent) else 1].talk(agent, text)
+    client = v2.Client(info=v2.Implementation(name="print-client", version="1.0"))
+    async with stdio.connect(*command, client=client, on_stderr=print_error) as agent:
+        await talk(agent, text)
 
 
 def print_error(line: str) -> None:

@@ -27,6 +27,7 @@ ECHO, STREAMING, CLIENT, PROXY = (
     [sys.executable, str(EXAMPLES / f"{name}.py")]
     for name in ("echo_agent", "streaming_agent", "print_client", "logging_proxy")
 )
+WORDS = ("unknown", "permission", "end")
 TOLD = {
     "tool": ["pending", "in_progress", "completed"],
     "states": ["running", "requires_action", "running", "idle"],
@@ -47,11 +48,11 @@ def printed(*command: str) -> list[tuple[str, Any]]:
 
 
 def parsed(output: bytes) -> list[tuple[str, Any]]:
-    """Lines of JSON with a name before it; those of permissions and unknown variants have a word more."""
+    """Lines of JSON with a name before it; those of permissions, unknown variants and the end are words."""
     found = []
     for line in output.decode().removesuffix("\n").split("\n"):
         name, _, rest = line.partition(" ")
-        found.append((name, rest if name in ("unknown", "permission") else json.loads(rest)))
+        found.append((name, rest if name in WORDS else json.loads(rest)))
     return found
 
 
@@ -82,27 +83,50 @@ def load(name: str) -> ModuleType:
 def test_the_echo_agent_says_back_what_it_was_told() -> None:
     said = "two\nlines, a separator \u2028, and \U0001f600"
     lines = printed("--prompt", said, *ECHO)
-    assert [name for name, _ in lines] == ["UserMessage", "RunningStateUpdate", "AgentMessageChunk", "IdleStateUpdate"]
+    assert [name for name, _ in lines] == [
+        "UserMessage", "RunningStateUpdate", "AgentMessageChunk", "IdleStateUpdate", "end",
+    ]  # fmt: skip
     assert lines[2][1]["content"] == {"type": "text", "text": said}
-    assert lines[3][1]["stopReason"] == "end_turn"
+    assert lines[3][1]["stopReason"] == lines[4][1] == "end_turn"
 
 
 def test_the_streaming_agent_streams_asks_and_does() -> None:
     lines = printed(*STREAMING)
-    assert summary([one for name, one in lines if name not in ("unknown", "permission")]) == TOLD
-    assert [one for name, one in lines if name == "permission"] == ['"Write to notes.txt?" yes']
+    assert summary([one for name, one in lines if name not in WORDS]) == TOLD
+    assert [one for name, one in lines if name == "permission"] == ['"Write to notes.txt?" allow_once']
     unknown = [one for name, one in lines if name == "unknown"]
-    assert unknown == ['_example.dev/mood {"sessionUpdate": "_example.dev/mood", "mood": "content"}']
-    assert lines[-1] == (
-        "IdleStateUpdate",
-        {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"},
+    assert unknown == ['_example.dev/mood (extension): {"mood": "content"}']
+    idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
+    assert lines[-2:] == [("IdleStateUpdate", idle), ("end", "end_turn")]
+
+
+@pytest.mark.parametrize("agent", ["echo", "streaming"])
+def test_the_agents_speak_version_1_too(agent: str, tmp_path: Path) -> None:
+    """The same turn, in the words of that version."""
+    older = script(
+        tmp_path,
+        f"""
+import asyncio
+from acp_bindings import stdio
+import {agent}_agent
+asyncio.run(stdio.serve({agent}_agent.Older{agent.capitalize()}Agent()))
+""",
     )
+    lines = printed(*older)
+    updates = [one for name, one in lines if name not in WORDS]
+    assert lines[-1] == ("end", "end_turn")
+    if agent == "echo":
+        assert [one["content"]["text"] for one in updates] == ["Hello there"]
+    else:
+        assert summary(updates) == TOLD | {"states": [], "tool": TOLD["tool"][1:]}
+        assert [one["status"] for one in updates if one["sessionUpdate"] == "tool_call"] == ["pending"]
+        assert [one for name, one in lines if name == "permission"] == ['"Write to notes.txt?" allow_once']
 
 
 def test_the_proxy_logs_a_turn_and_changes_nothing(tmp_path: Path) -> None:
     log = tmp_path / "frames.log"
     lines = printed(*PROXY, "--log", str(log), *STREAMING)
-    assert summary([one for name, one in lines if name not in ("unknown", "permission")]) == TOLD
+    assert summary([one for name, one in lines if name not in WORDS]) == TOLD
     seen = [line.split(maxsplit=3) for line in log.read_text().splitlines()]
     assert all(agent == "agent" and int(size) > 20 for _, agent, size, _ in seen)
     assert [what for arrow, _, _, what in seen if arrow == "->"] == [
@@ -110,6 +134,7 @@ def test_the_proxy_logs_a_turn_and_changes_nothing(tmp_path: Path) -> None:
         "session/new #2",
         "session/prompt #3",
         "answer #1",
+        "session/close #4",
     ]
     back = [what for arrow, _, _, what in seen if arrow == "<-"]
     assert [what for what in back if what != "session/update"] == [
@@ -117,9 +142,10 @@ def test_the_proxy_logs_a_turn_and_changes_nothing(tmp_path: Path) -> None:
         "answer #2",
         "answer #3",
         "session/request_permission #1",
+        "answer #4",
     ]
-    # Every line that was printed but the permission's was one update.
-    assert back.count("session/update") == len(lines) - 1
+    # Every line that was printed but the permission's and the end's was one update.
+    assert back.count("session/update") == len(lines) - 2
 
 
 def test_the_proxy_passes_what_it_cannot_read_too(tmp_path: Path) -> None:
@@ -171,7 +197,7 @@ asyncio.run(stdio.serve(Old()))
             {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hello there"}},
         ),
         ("permission", '"Sing" cancelled'),
-        ("PromptResponse", {"stopReason": "cancelled"}),
+        ("end", "cancelled"),
     ]
 
 
@@ -237,7 +263,8 @@ asyncio.run(stdio.serve(Endless()))
         finally:
             client.kill()
     assert (client.returncode, stderr) == (0, b"")
-    assert parsed(rest)[-1][1] == {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
+    idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
+    assert parsed(rest)[-2:] == [("IdleStateUpdate", idle), ("end", "cancelled")]
 
 
 class Watching(v2.Client):
@@ -283,7 +310,7 @@ def converse(client: Watching, talk: Callable[[v2.RemoteAgent, str], Awaitable[N
 
 def test_a_rejected_tool_call_is_not_run() -> None:
     async def reject(agent: v2.RemoteAgent, session_id: str) -> str:
-        return "no"
+        return "reject_once"
 
     async def talk(agent: v2.RemoteAgent, session_id: str) -> None:
         await agent.session_prompt(prompt(session_id))
@@ -301,7 +328,7 @@ def test_a_turn_is_cancelled_while_it_waits_for_permission() -> None:
 
     async def cancel(agent: v2.RemoteAgent, session_id: str) -> str | None:
         if held:
-            return "yes"
+            return "allow_once"
         held.append(asyncio.create_task(agent.session_prompt(prompt(session_id))))
         # An answer to anything sent later shows that the agent has read the prompt too.
         await agent.session_list(v2.ListSessionsRequest())
@@ -331,7 +358,7 @@ def test_a_session_is_listed_resumed_and_closed() -> None:
     """Resuming reports the state before it is answered; a closed session is gone."""
 
     async def allow(agent: v2.RemoteAgent, session_id: str) -> str:
-        return "yes"
+        return "allow_once"
 
     async def talk(agent: v2.RemoteAgent, session_id: str) -> None:
         listed = await agent.session_list(v2.ListSessionsRequest())

@@ -150,8 +150,13 @@ class AgentSession(Generic[Update, Block, Option]):
         # One after the other: whoever is in it may be in the middle of what came before.
         async with self._saving:
             updates, self._unsaved = self._unsaved, []
-            if updates:
-                await self._store.append(self.id, updates)
+            try:
+                if updates:
+                    await self._store.append(self.id, updates)
+            except Exception:
+                # What could not be written goes into the next attempt.
+                self._unsaved[:0] = updates
+                raise
 
     # inside
 

@@ -7,10 +7,13 @@ import logging
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from msgspec import UNSET
+
 from .. import jsonrpc
 from ..codec import convert, encode
 from ..errors import DecodeError, EncodeError, RequestError
 from ..models import UnknownVariant
+from .ending import stop_reason_of
 
 if TYPE_CHECKING:
     from ..routing import Handler
@@ -41,24 +44,31 @@ class Words:
         found: Any = convert(wire, self.update_form)
         return found.update
 
-    def idle(self, reason: str, error: BaseException | None = None, session_id: str = "") -> Any:
+    def idle(self, reason: str) -> Any:
         """The update that ends a turn. Raises ValueError for a stop reason that is nobody's."""
-        if error is None:
-            found = self.update("state_update", state="idle", stopReason=reason)
-            if isinstance(found, UnknownVariant) and not found.is_extension:
-                raise ValueError(f"{reason!r} is no stop reason, and only a leading underscore makes one of one's own")
-            return found
-        if isinstance(error, RequestError):
-            told = {"code": error.code, "message": error.message}
-            told |= {"data": error.data} if error.data is not None else {}
-            with contextlib.suppress(DecodeError, EncodeError):
-                found = self.update("state_update", state="idle", stopReason=reason, error=told)
-                encode(found)
-                return found
-        # What nobody meant to raise is not told.
-        log.error("session %s: the turn failed", session_id, exc_info=error)
-        told = {"code": jsonrpc.INTERNAL_ERROR, "message": "internal error"}
-        return self.update("state_update", state="idle", stopReason=reason, error=told)
+        found = self.update("state_update", state="idle", stopReason=reason)
+        # Decoding tolerates here what should not be sent.
+        if stop_reason_of(found) != reason or (isinstance(found, UnknownVariant) and not found.is_extension):
+            raise ValueError(f"{reason!r} is no stop reason, and only a leading underscore makes one of one's own")
+        return found
+
+    def failed(self, error: Exception, session_id: str) -> Any:
+        """The update that ends a turn that failed. What nobody meant to raise is logged, and not told."""
+        found = self._failed(error) if isinstance(error, RequestError) else None
+        if found is None:
+            log.error("session %s: the turn failed", session_id, exc_info=error)
+            found = self._failed(RequestError(jsonrpc.INTERNAL_ERROR, "internal error"))
+        return found
+
+    def _failed(self, error: RequestError) -> Any:
+        """None for an error that cannot be sent."""
+        told = {"code": error.code, "message": error.message}
+        told |= {"data": error.data} if error.data is not None else {}
+        with contextlib.suppress(DecodeError, EncodeError):
+            found = self.update("state_update", state="idle", stopReason="error", error=told)
+            encode(found)
+            return found if found.error is not UNSET else None
+        return None
 
     def text(self, text: str) -> Any:
         """A text block."""

@@ -1,4 +1,4 @@
-"""Goose as the tests drive it: a process with a scratch home and a scripted model, and a client that remembers."""
+"""Goose as the tests drive it: a process with a scratch home and a scripted model, and sessions with it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acp_bindings import http, stdio, ws
-from acp_bindings.runtime.connection import Context
+from acp_bindings.permissions import Policy
 from acp_bindings.runtime.transports.stdio import ProcessTransport
 from acp_bindings.v1 import unstable as v1
 from acp_bindings.v2 import unstable as v2
 
 from tests.interop.goose.audit import Finding, Frame, findings
-from tests.interop.goose.model import Model
+from tests.interop.goose.model import Model, Turn
 
 LIMIT = 60.0
 """Seconds for one conversation. None takes a tenth of that: what takes longer hangs."""
@@ -30,43 +30,24 @@ EXCEPTIONS: dict[Finding, str] = {}
 
 
 class Client(v1.Client):
-    """Remembers what it is told, and answers permission requests by `choose`: an option's kind, or "cancelled"."""
+    info = v1.Implementation(name="interop", version="1")
 
-    def __init__(self, choose: str = "allow_once") -> None:
-        super().__init__(info=v1.Implementation(name="interop", version="1"))
-        self.choose = choose
-        self.updates: list[v1.SessionNotification] = []
+
+class Choosing:
+    """A policy: the first option of a kind, None for none of them. Remembers what it was asked."""
+
+    def __init__(self, kind: str | None = "allow_once") -> None:
+        self.kind = kind
         self.asked: list[v1.RequestPermissionRequest] = []
-        self._news = asyncio.Condition()
 
-    async def session_update(self, notification: v1.SessionNotification, context: Context) -> None:
-        async with self._news:
-            self.updates.append(notification)
-            self._news.notify_all()
-
-    async def session_request_permission(
-        self, request: v1.RequestPermissionRequest, context: Context
-    ) -> v1.RequestPermissionResponse:
+    def __call__(self, request: v1.RequestPermissionRequest) -> v1.PermissionOption | None:
         self.asked.append(request)
-        if self.choose == "cancelled":
-            await context.remote.session_cancel(v1.CancelNotification(session_id=request.session_id))
-            return v1.RequestPermissionResponse(outcome=v1.CancelledPermissionOutcome())
-        option = next(option for option in request.options if option.kind == self.choose)
-        return v1.RequestPermissionResponse(outcome=v1.SelectedPermissionOutcome(option_id=option.option_id))
+        return next((option for option in request.options if option.kind == self.kind), None)
 
-    def of(self, session: str) -> list[v1.SessionUpdate]:
-        """The updates of one session."""
-        return [one.update for one in self.updates if one.session_id == session]
 
-    def text(self, session: str, kind: type[v1.ContentChunk] = v1.AgentMessageChunk) -> str:
-        """What has been said in a session, put together."""
-        contents = [update.content for update in self.of(session) if isinstance(update, kind)]
-        return "".join(content.text for content in contents if isinstance(content, v1.TextContent))
-
-    async def until(self, happened: Callable[[], bool]) -> None:
-        """Wait for an update after which something has happened."""
-        async with self._news:
-            await self._news.wait_for(happened)
+def said(session: v1.Session, kind: str = "agent") -> str:
+    """What has been said in a session, put together."""
+    return "".join(message.text for message in session.state.messages.values() if message.kind == kind)
 
 
 def settings(home: Path, model: Model) -> dict[str, str]:
@@ -96,7 +77,7 @@ class Goose:
 
 
 @contextlib.asynccontextmanager
-async def conversation(goose: Goose, home: Path, model: Model, client: Client) -> AsyncIterator[v1.RemoteAgent]:
+async def conversation(goose: Goose, home: Path, model: Model, client: v1.Client) -> AsyncIterator[v1.RemoteAgent]:
     """A Goose of its own. Leaving checks that its process ended in good order and that all it sent was understood."""
     frames: list[Frame] = []
     clients = [v2.Client(info=v2.Implementation(name="interop", version="1")), client]
@@ -166,10 +147,14 @@ async def _listens(process: asyncio.subprocess.Process, port: int) -> None:
             return
 
 
-async def new_session(agent: v1.RemoteAgent, home: Path) -> str:
-    answer = await agent.session_new(v1.NewSessionRequest(cwd=str(home), mcp_servers=[]))
-    return answer.session_id
-
-
-async def say(agent: v1.RemoteAgent, session: str, text: str) -> v1.PromptResponse:
-    return await agent.session_prompt(v1.PromptRequest(session_id=session, prompt=[v1.TextContent(text=text)]))
+@contextlib.asynccontextmanager
+async def session(
+    goose: Goose, home: Path, script: Mapping[str, Turn], policy: Policy | None = None, client: v1.Client | None = None
+) -> AsyncIterator[tuple[v1.Session, Model]]:
+    """One session of a Goose of its own, with the model that it speaks to."""
+    async with (
+        Model(script) as model,
+        conversation(goose, home, model, client or Client()) as agent,
+        agent.session(home, permissions=policy) as opened,
+    ):
+        yield opened, model

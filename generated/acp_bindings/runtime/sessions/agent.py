@@ -188,7 +188,7 @@ class SessionAgent(Handler, Generic[S, Block]):
             except ConnectionClosed:
                 raise
             except Exception as error:
-                idle = self._words.idle("error", error, session.id)
+                idle = self._words.failed(error, session.id)
             await session._tell(idle, False)
         finally:
             await self._end(session)

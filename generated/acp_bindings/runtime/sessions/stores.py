@@ -7,14 +7,13 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import msgspec
 
 PAGE = 50
 """Sessions in one answer to `session/list`."""
-T = TypeVar("T")
 
 
 class SessionRecord(msgspec.Struct, kw_only=True):
@@ -28,21 +27,33 @@ class SessionRecord(msgspec.Struct, kw_only=True):
 
 
 class SessionStore(Protocol):
-    """Keeps records by session id, and each session's history: its updates, as JSON, in order."""
+    """Keeps records by session id, and each session's history: its updates, as JSON, in order.
+
+    Whatever a method raises fails the turn or the request that needed it.
+    """
 
     async def save(self, record: SessionRecord) -> None:
-        """Keep a record, in place of one with the same id."""
+        """Keep a copy of a record, in place of one with the same id."""
         ...
 
-    async def find(self, session_id: str) -> SessionRecord | None: ...
+    async def find(self, session_id: str) -> SessionRecord | None:
+        """A record of its own for each call; None for a session that is not there."""
+        ...
 
     async def page(self, cwd: str | None, after: SessionRecord | None, limit: int) -> list[SessionRecord]:
-        """Records, the latest first (`updated_at`, then the id), those `after` one in that order; only of a `cwd`."""
+        """Records, the latest first (`updated_at`, then the id), those `after` one in that order; only of a `cwd`.
+
+        `after` need not be there any more.
+        """
         ...
 
-    async def append(self, session_id: str, updates: Sequence[bytes]) -> None: ...
+    async def append(self, session_id: str, updates: Sequence[bytes]) -> None:
+        """Add updates to a session's history, all of them or none."""
+        ...
 
-    async def history(self, session_id: str) -> list[bytes]: ...
+    async def history(self, session_id: str) -> list[bytes]:
+        """A session's updates, none for a session that is not there."""
+        ...
 
     async def delete(self, session_id: str) -> None:
         """Forget a session and its history; nothing happens for one that is not there."""
@@ -53,6 +64,10 @@ def _rank(record: SessionRecord) -> tuple[str, str]:
     return record.updated_at, record.session_id
 
 
+def _copy(record: SessionRecord) -> SessionRecord:
+    return msgspec.structs.replace(record, additional_directories=list(record.additional_directories))
+
+
 class MemoryStore:
     """Keeps sessions for as long as the process lives. Connections of one process may share one."""
 
@@ -61,16 +76,16 @@ class MemoryStore:
         self._histories: dict[str, list[bytes]] = {}
 
     async def save(self, record: SessionRecord) -> None:
-        self._records[record.session_id] = msgspec.structs.replace(record)
+        self._records[record.session_id] = _copy(record)
 
     async def find(self, session_id: str) -> SessionRecord | None:
         found = self._records.get(session_id)
-        return msgspec.structs.replace(found) if found is not None else None
+        return _copy(found) if found is not None else None
 
     async def page(self, cwd: str | None, after: SessionRecord | None, limit: int) -> list[SessionRecord]:
         found = [one for one in self._records.values() if cwd is None or one.cwd == cwd]
         found = [one for one in found if after is None or _rank(one) < _rank(after)]
-        return sorted(found, key=_rank, reverse=True)[:limit]
+        return [_copy(one) for one in sorted(found, key=_rank, reverse=True)[:limit]]
 
     async def append(self, session_id: str, updates: Sequence[bytes]) -> None:
         self._histories.setdefault(session_id, []).extend(updates)
@@ -109,25 +124,29 @@ class SqliteStore:
         with self._lock:
             self._database.close()
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        def locked() -> T:
+    async def _write(self, *statements: tuple[str, Sequence[Sequence[str | bytes | None]]]) -> None:
+        """Run statements, each for its rows, all of them or none."""
+
+        def write() -> None:
             # As a context manager a connection commits, or rolls back.
             with self._lock, self._database as database:
-                return work(database)
+                for text, rows in statements:
+                    database.executemany(text, rows)
 
-        return await asyncio.to_thread(locked)
+        await asyncio.to_thread(write)
+
+    async def _read(self, text: str, values: Sequence[str | int]) -> list[Any]:
+        def read() -> list[Any]:
+            # A cursor must not be there any more when the next thread has its turn.
+            with self._lock:
+                return self._database.execute(text, values).fetchall()
+
+        return await asyncio.to_thread(read)
 
     async def save(self, record: SessionRecord) -> None:
-        row = (
-            record.session_id,
-            record.cwd,
-            json.dumps(record.additional_directories),
-            record.title,
-            record.updated_at,
-        )
-        await self._run(
-            lambda database: database.execute("insert or replace into sessions values (?, ?, ?, ?, ?)", row)
-        )
+        directories = json.dumps(record.additional_directories)
+        row = (record.session_id, record.cwd, directories, record.title, record.updated_at)
+        await self._write(("insert or replace into sessions values (?, ?, ?, ?, ?)", [row]))
 
     async def find(self, session_id: str) -> SessionRecord | None:
         found = await self._select("where id = ?", (session_id,))
@@ -145,8 +164,7 @@ class SqliteStore:
         return await self._select(text, (*values, limit))
 
     async def _select(self, clauses: str, values: Sequence[str | int]) -> list[SessionRecord]:
-        text = f"select id, cwd, directories, title, updated_at from sessions {clauses}"
-        rows = await self._run(lambda database: database.execute(text, values).fetchall())
+        rows = await self._read(f"select id, cwd, directories, title, updated_at from sessions {clauses}", values)
         return [
             SessionRecord(
                 session_id=row[0],
@@ -160,18 +178,14 @@ class SqliteStore:
 
     async def append(self, session_id: str, updates: Sequence[bytes]) -> None:
         rows = [(session_id, update) for update in updates]
-        await self._run(
-            lambda database: database.executemany("insert into updates (session, body) values (?, ?)", rows)
-        )
+        await self._write(("insert into updates (session, body) values (?, ?)", rows))
 
     async def history(self, session_id: str) -> list[bytes]:
-        text = "select body from updates where session = ? order by number"
-        rows = await self._run(lambda database: database.execute(text, (session_id,)).fetchall())
+        rows = await self._read("select body from updates where session = ? order by number", (session_id,))
         return [row[0] for row in rows]
 
     async def delete(self, session_id: str) -> None:
-        def forget(database: sqlite3.Connection) -> None:
-            database.execute("delete from updates where session = ?", (session_id,))
-            database.execute("delete from sessions where id = ?", (session_id,))
-
-        await self._run(forget)
+        row = (session_id,)
+        await self._write(
+            ("delete from updates where session = ?", [row]), ("delete from sessions where id = ?", [row])
+        )
