@@ -1,12 +1,12 @@
 """Our own facts beside the schema: curated class names (names.toml) and docstrings (docs.toml), one set per version.
 
-All are optional. Without names the naming rule decides; without docs the schema's own descriptions are used.
+What methods need (capabilities.toml) is read by `capabilities`. All are optional. Without names the naming rule
+decides; without docs the schema's own descriptions are used.
 
     names.toml          [UNION]  CLASS = ["tag", "tag/nested tag", "*"]    a branch without a tag by its title
     docs.toml           [DEFINITION] doc = "..."        [DEFINITION.fields] wireName = "..."
                         [UNION.variants] "tag/nested" = "..."
                         ["*".fields] wireName = "..."      for that property wherever nothing else is said
-    capabilities.toml   [baseline] CAPABILITY = ["method"]    [unhandled] "method" = ERROR_CODE
 """
 
 from __future__ import annotations
@@ -30,11 +30,15 @@ def path_key(path: tuple[str, ...]) -> str:
 
 @dataclass
 class Names:
-    """Curated names of synthesised classes. Remembers what was asked for, so that stale entries can be reported."""
+    """Curated names of synthesised classes. Remembers what was asked for, so that stale entries can be reported.
+
+    `uncurated` has the classes that the naming rule had to name, by union and path key.
+    """
 
     place: str = ""
     entries: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     used: set[tuple[str, str]] = field(default_factory=set)
+    uncurated: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def lookup(self, union: str, path: tuple[str, ...]) -> str | None:
         key = path_key(path)
@@ -43,7 +47,13 @@ class Names:
             self.used.add((union, key))
         return found
 
+    def ruled(self, union: str, path: tuple[str, ...], name: str) -> str:
+        """`name`, noted as one that the naming rule made."""
+        self.uncurated[union, path_key(path)] = name
+        return name
+
     def unused(self) -> Iterator[Diagnostic]:
+        """An entry for each variant that lowering never came across."""
         for union, by_path in self.entries.items():
             for key, name in by_path.items():
                 if (union, key) not in self.used:
@@ -54,29 +64,57 @@ class Names:
                     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Docs:
-    """Docstrings by definition, property and variant."""
+    """Docstrings by definition, property and variant. Remembers what was asked for, as Names does."""
 
     place: str = ""
     entries: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    used: set[tuple[str, str, str]] = field(default_factory=set)
 
     def definition(self, name: str) -> str:
-        return str(self.entries.get(name, {}).get("doc", ""))
+        return self._text(name, "doc", "", self.entries.get(name, {}).get("doc"))
 
     def property(self, name: str, wire: str) -> str:
-        own = self.entries.get(name, {}).get("fields", {}).get(wire)
-        return str(own or self.entries.get(EVERYWHERE, {}).get("fields", {}).get(wire, ""))
+        own = self._member(name, "fields", wire)
+        return own or self._member(EVERYWHERE, "fields", wire)
 
     def variant(self, union: str, path: tuple[str, ...]) -> str:
-        return str(self.entries.get(union, {}).get("variants", {}).get(path_key(path), ""))
+        return self._member(union, "variants", path_key(path))
+
+    def _member(self, name: str, table: str, key: str) -> str:
+        return self._text(name, table, key, self.entries.get(name, {}).get(table, {}).get(key))
+
+    def _text(self, name: str, table: str, key: str, text: object) -> str:
+        if text is None:
+            return ""
+        self.used.add((name, table, key))
+        return str(text)
+
+    def unused(self) -> Iterator[Diagnostic]:
+        """An entry for each text that lowering never asked for."""
+        for name, entry in self.entries.items():
+            listed = [("doc", "")] if "doc" in entry else []
+            listed += [(table, key) for table in ("fields", "variants") for key in entry.get(table, ())]
+            for table, key in listed:
+                if (name, table, key) not in self.used:
+                    yield Diagnostic(
+                        f"{self.place} [{name}]", _unused(name, table, key), "what is there; take it out or mend it"
+                    )
+
+
+def _unused(name: str, table: str, key: str) -> str:
+    if name == EVERYWHERE:
+        return f"the property {key!r}, which every definition that has it documents itself, or none has"
+    what = {"doc": "the definition", "fields": f"the property {key!r}", "variants": f"the variant {key!r}"}[table]
+    return f"{what}, which no schema of this version has"
 
 
 def load_names(folder: Path) -> Names:
     """names.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
     path = folder / "names.toml"
     entries: dict[str, dict[str, str]] = {}
-    for union, classes in _read(path).items():
+    for union, classes in read_toml(path).items():
         by_path = entries.setdefault(union, {})
         if not isinstance(classes, dict):
             raise fail(f"{path.name} {union}", "a value", "a table of class names")
@@ -93,7 +131,7 @@ def load_names(folder: Path) -> Names:
 def load_docs(folder: Path) -> Docs:
     """docs.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
     path = folder / "docs.toml"
-    entries = _read(path)
+    entries = read_toml(path)
     problems = []
     for name, entry in entries.items():
         if not isinstance(entry, dict):
@@ -111,29 +149,8 @@ def load_docs(folder: Path) -> Docs:
     return Docs(path.name, entries)
 
 
-@dataclass(frozen=True)
-class Capabilities:
-    """What the schema says of methods in prose only: `baseline` has the methods that a capability promises, `unhandled`
-    the error code of a method that nobody handles, where it is not "method not found".
-    """
-
-    baseline: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unhandled: Mapping[str, int] = field(default_factory=dict)
-
-
-def load_capabilities(folder: Path) -> Capabilities:
-    """capabilities.toml of a version's folder; empty when there is none. Raises CodegenError for another shape."""
-    path = folder / "capabilities.toml"
-    table = _read(path)
-    baseline, unhandled = table.get("baseline", {}), table.get("unhandled", {})
-    if not isinstance(baseline, dict) or not all(isinstance(one, list) for one in baseline.values()):
-        raise fail(f"{path.name} [baseline]", repr(baseline), "lists of methods by capability")
-    if not isinstance(unhandled, dict) or not all(isinstance(one, int) for one in unhandled.values()):
-        raise fail(f"{path.name} [unhandled]", repr(unhandled), "error codes by method")
-    return Capabilities({name: tuple(map(str, methods)) for name, methods in baseline.items()}, unhandled)
-
-
-def _read(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A TOML file; empty when there is none. Raises CodegenError for anything that cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -252,10 +252,66 @@ Definition: TypeAlias = Alias | Enum | Struct | Record | Fallback | TaggedUnion 
 
 
 @dataclass(frozen=True, slots=True)
+class Advertised:
+    """A capability that a side's `initialize` payload has to hold. Paths are of wire names, with dots between."""
+
+    side: Side
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class IfHeld:
+    """Params that hold `field` need a capability."""
+
+    field: str
+    needs: Advertised
+
+
+@dataclass(frozen=True, slots=True)
+class ByValue:
+    """What the values of `field` need, each of them where the path has a `[]`: `free` ones nothing, `never` ones what
+    nobody can advertise. No other value is known.
+    """
+
+    field: str
+    free: tuple[str, ...]
+    needs: tuple[tuple[str, Advertised], ...]
+    never: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The value of `field` has to be the `member` of an object in a list that a side advertised, and of none that is
+    `barred` by another member's value.
+    """
+
+    field: str
+    within: Advertised
+    member: str
+    barred: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InState:
+    """An object of the session's state has to be there and to advertise `needs`: the one whose `member` is the value of
+    `field`. Without a `field` the session has one such object, or none, which needs nothing.
+    """
+
+    state: str
+    field: str | None = None
+    member: str | None = None
+    needs: str | None = None
+
+
+Need: TypeAlias = Advertised | IfHeld | ByValue | Listed | InState
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
     """One wire method as its receiving side sees it. `result` is None for a notification, and where always null.
 
-    `unhandled` is the error code where nobody handles it, if that is not "method not found".
+    `unhandled` is the error code where nobody handles it, if that is not "method not found". `needs` is what has to be
+    there before it may be called, None where nobody has said.
     """
 
     side: Side
@@ -264,11 +320,15 @@ class Method:
     params: str
     result: str | None = None
     unhandled: int | None = None
+    needs: tuple[Need, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """How this version spells `initialize`: member names, empty where it has no such member."""
+    """How this version spells `initialize`: member names, empty where it has no such member.
+
+    `offered` says which auth methods, by their tags, are only for clients with a capability.
+    """
 
     request: str
     response: str
@@ -277,6 +337,7 @@ class Opening:
     agent_info: str
     agent_capabilities: str
     auth_methods: str
+    offered: tuple[tuple[str, Advertised], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +374,17 @@ class Profile:
     def number(self) -> int:
         """The protocol version as `initialize` negotiates it."""
         return int(self.version.removeprefix("v"))
+
+
+def parts(node: object) -> Iterator[object]:
+    """An IR node and all the nodes inside it."""
+    if isinstance(node, tuple):
+        for item in node:
+            yield from parts(item)
+    elif is_dataclass(node):
+        yield node
+        for part in fields(node):
+            yield from parts(getattr(node, part.name))
 
 
 def references(node: object) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from codegen import ir
 from codegen.names import method_name
-from codegen.python import docstring
+from codegen.python import docstring, literal, strings
 
 SIDES = ("agent", "client", "proxy")
 
@@ -23,6 +23,7 @@ class MethodView:
     result: str
     doc: str
     unhandled: int | None
+    needs: str
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,29 @@ def _view(profile: ir.Profile, method: ir.Method, requests: set[tuple[ir.Side, s
         method.result or "None",
         docstring(doc),
         method.unhandled,
+        f"({''.join(f'{need_text(need)}, ' for need in method.needs)})" if method.needs else "",
     )
+
+
+def need_text(need: ir.Need) -> str:
+    """The expression that makes the runtime's object for a need."""
+    match need:
+        case ir.Advertised(side, path):
+            return f"Advertised({literal(side)}, {literal(path)})"
+        case ir.IfHeld(field, needs):
+            return f"IfHeld({literal(field)}, {need_text(needs)})"
+        case ir.ByValue(field, free, needs, never):
+            barred = f", {strings(never)}" if never else ""
+            return f"ByValue({literal(field)}, {strings(free)}, {needs_text(needs)}{barred})"
+        case ir.Listed(field, within, member, barred):
+            return f"Listed({literal(field)}, {need_text(within)}, {literal(member)}, {literal(dict(barred))})"
+        case ir.InState(state, field, member, needs):
+            return f"InState({', '.join(map(literal, (state, field, member, needs)))})"
+
+
+def needs_text(needs: Iterable[tuple[str, ir.Advertised]]) -> str:
+    """A dict of what values need."""
+    return "{" + ", ".join(f"{literal(value)}: {need_text(need)}" for value, need in needs) + "}"
 
 
 def side_views(profile: ir.Profile) -> Iterator[SideView]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from codegen import ir
-from codegen.annotations import Names, load_capabilities, load_docs, load_names
+from codegen.annotations import Docs, Names, load_docs, load_names
+from codegen.capabilities import Capabilities, load_capabilities
 from codegen.errors import CodegenError, Diagnostic
 from codegen.lower import lower
 from codegen.render import render
-from codegen.schema.lock import load_profile
+from codegen.schema.lock import LoadedSchema, load_profile
 
 _HERE = Path(__file__).resolve().parent
 
@@ -21,33 +23,78 @@ def bundled(name: str) -> Path:
     return inside if inside.is_dir() else _HERE.parent / name
 
 
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """Our annotations of one protocol version, which know after lowering what of them was used."""
+
+    names: Names
+    docs: Docs
+    capabilities: Capabilities
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Profiles lowered, and the annotations that went into them by protocol version."""
+
+    profiles: list[ir.Profile]
+    overlays: dict[str, Overlay]
+
+    def complete(self) -> Iterator[str]:
+        """The versions of which both channels are there. An annotation may be for one channel, so only then it is stale
+        when it was not used.
+        """
+        names = {one.name for one in self.profiles}
+        return (one for one in self.overlays if {f"{one}/stable", f"{one}/unstable"} <= names)
+
+
 def load(schema_dir: Path, profiles: Sequence[str]) -> list[ir.Profile]:
     """Profiles lowered, in the order given. Raises CodegenError with the problems of all of them."""
-    curated: dict[str, Names] = {}
+    loaded = load_with_overlays(schema_dir, profiles)
+    stale = [
+        problem
+        for version in loaded.complete()
+        for one in (loaded.overlays[version].names, loaded.overlays[version].capabilities)
+        for problem in one.unused()
+    ]
+    if stale:
+        raise CodegenError(stale)
+    return loaded.profiles
+
+
+def load_with_overlays(
+    schema_dir: Path, profiles: Sequence[str], instead: Mapping[str, LoadedSchema] | None = None
+) -> Loaded:
+    """As `load`, but stale annotations are no problem. `instead` has schemas to take in place of the folder's."""
+    overlays: dict[str, Overlay] = {}
     found: list[ir.Profile] = []
     problems: list[Diagnostic] = []
     for name in profiles:
         version = name.partition("/")[0]
         try:
-            loaded = load_profile(schema_dir, name)
-            names = curated.setdefault(version, load_names(schema_dir / version))
+            loaded = (instead or {}).get(name) or load_profile(schema_dir, name)
+            overlay = overlays.get(version) or _overlay(schema_dir / version)
+            overlays[version] = overlay
             source = ir.Source(loaded.source, loaded.version, loaded.sha256)
-            docs = load_docs(schema_dir / version)
-            capabilities = load_capabilities(schema_dir / version)
-            found.append(lower(loaded.schema, name, source, names, docs, loaded.place, capabilities))
+            lowered = lower(
+                loaded.schema, name, source, overlay.names, overlay.docs, loaded.place, overlay.capabilities
+            )
+            found.append(lowered)
         except CodegenError as error:
             problems.extend(error.diagnostics)
     if problems:
         raise CodegenError(problems)
-    for version, names in curated.items():
-        # An entry may be for one channel only, so staleness shows when all of a version is there.
-        if {f"{version}/stable", f"{version}/unstable"} <= set(profiles):
-            problems.extend(names.unused())
-    if problems:
-        raise CodegenError(problems)
-    return found
+    return Loaded(found, overlays)
+
+
+def _overlay(folder: Path) -> Overlay:
+    return Overlay(load_names(folder), load_docs(folder), load_capabilities(folder))
 
 
 def generate(schema_dir: Path, profiles: Sequence[str], package: str, project: bool) -> dict[str, str]:
     """Every file of the package, by path below the output folder. Raises CodegenError."""
-    return render(load(schema_dir, profiles), package, bundled("templates"), project)
+    return emit(load(schema_dir, profiles), package, project)
+
+
+def emit(profiles: Sequence[ir.Profile], package: str, project: bool) -> dict[str, str]:
+    """`generate`, for profiles that are loaded."""
+    return render(profiles, package, bundled("templates"), project)

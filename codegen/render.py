@@ -11,7 +11,7 @@ import jinja2
 
 from codegen import __version__, ir
 from codegen.formatting import format_all
-from codegen.method_views import method_exports, method_views, side_views
+from codegen.method_views import method_exports, method_views, needs_text, side_views
 from codegen.python import literal, strings
 from codegen.session_views import EXPORTS, session_words
 from codegen.sharing import shared
@@ -19,9 +19,9 @@ from codegen.views import Views
 
 # What a profile exports beside its models.
 API = (
-    "AcpError ConnectionClosed DecodeError EncodeError NegotiationError PROTOCOL_VERSION ProtocolError RequestError "
-    "RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode encode extension is_extension "
-    "to_builtins"
+    "AcpError CapabilityError ConnectionClosed DecodeError EncodeError NegotiationError PROTOCOL_VERSION ProtocolError "
+    "RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode encode extension "
+    "is_extension to_builtins"
 ).split()
 # What a models module may use, by where it comes from.
 IMPORTS = {
@@ -162,14 +162,22 @@ def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapp
 
     named = {name for view in listed for name in (view.params, view.result)} - {"None"}
     named |= {name for side in sides for name in (side.info, side.capabilities)} - {"Any"}
+<<<<<<< HEAD
     words = session_words(profile)
     if words is not None:
         named |= {words.server} - {"Any"}
+=======
+    kinds = {type(part).__name__ for one in profile.methods for need in one.needs or () for part in ir.parts(need)}
+    kinds |= {"Advertised"} if profile.opening and profile.opening.offered else set()
+    used = [(".models", sorted(named - borrowed)), (f"{common['stable']}.models", sorted(named & borrowed))]
+>>>>>>> update
     return {
         **common,
         "methods": listed,
         "sides": sides,
         "opening": asdict(profile.opening) if profile.opening else None,
+        "offered": needs_text(profile.opening.offered) if profile.opening and profile.opening.offered else "",
+        "gates": sorted(kinds),
         "protocol_version": profile.number,
         "place": place,
         "used": _imports(frozenset(named), borrowed, common),

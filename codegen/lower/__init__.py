@@ -7,16 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 from codegen import ir, names
-from codegen.annotations import Capabilities, Docs, Names
+from codegen.annotations import Docs, Names
+from codegen.capabilities import Capabilities
 from codegen.errors import CodegenError
 from codegen.lower.checks import check_definitions, check_scalars
 from codegen.lower.classes import Allocator
 from codegen.lower.methods import envelopes, read_methods
+from codegen.lower.needs import gated, ungated, with_offered
 from codegen.lower.opening import read_opening
 from codegen.lower.shapes import Branch, GroupsShape, ObjectShape, Shape, UnionShape, UntaggedShape, read_definition
 from codegen.lower.view import Problems, View
 
-__all__ = ["lower"]
+__all__ = ["lower", "ungated"]
 
 
 def lower(
@@ -52,8 +54,11 @@ def lower(
     if problems.found:
         raise CodegenError(problems.found)
     version, _, channel = profile.partition("/")
-    opening = read_opening(methods, lowered)
     promised = capabilities or Capabilities()
+    opening = with_offered(read_opening(methods, lowered), lowered, promised, problems)
+    methods = gated(methods, opening, lowered, promised, problems)
+    if problems.found:
+        raise CodegenError(problems.found)
     methods = tuple(replace(one, unhandled=promised.unhandled.get(one.name)) for one in methods)
     exported = tuple(problems.renamed.get(name, name) for name in plain)
     return ir.Profile(version, channel, source, lowered, exported, frames, methods, opening, promised.baseline)

@@ -74,6 +74,7 @@ class Allocator:
                 self.result[name] = replace(stands, stands_for=union)
             else:
                 self._put(name, union)
+            self._note_docs(name)
         order = list(self.shapes)
         rank = {name: index for index, name in enumerate(order)}
         return {name: self.result[name] for name in sorted(self.result, key=lambda n: (rank.get(n, len(order)), n))}
@@ -123,7 +124,8 @@ class Allocator:
                 return leaf.payload
             if not leaf.is_default and sole:
                 return leaf.payload
-        return names.variant_name(union, leaf.path, self.taken | set(self.groups), leaf.is_default)
+        name = names.variant_name(union, leaf.path, self.taken | set(self.groups), leaf.is_default)
+        return self.curated.ruled(self._original(union), leaf.path, name)
 
     def _is_unchanged(self, leaf: Leaf) -> bool:
         """Whether the leaf has just its payload's fields."""
@@ -172,8 +174,8 @@ class Allocator:
             return option
         title, shape = option
         taken = self.taken | set(self.groups) | set(self.result)
-        name = self.curated.lookup(self._original(union), (title,)) or names.variant_name(
-            union, (title,), taken, is_titled=True
+        name = self.curated.lookup(self._original(union), (title,)) or self.curated.ruled(
+            self._original(union), (title,), names.variant_name(union, (title,), taken, is_titled=True)
         )
         doc = self.docs.variant(self._original(union), (title,)) or shape.doc
         struct = ir.Struct(name, self._named(settled(shape)), definition=False, doc=doc)
@@ -214,6 +216,14 @@ class Allocator:
             variant_only=self._variant_only(group.name, named) if is_definition else (),
             doc=self._variant_doc(group, main),
         )
+
+    def _note_docs(self, union: str) -> None:
+        """Ask for the docs of a union's tag and of each way to a leaf: what stands behind another text is not stale."""
+        original = self._original(union)
+        self.docs.property(original, self.unions[union].tag)
+        for leaf in self.leaves[union]:
+            for length in range(1, len(leaf.path) + 1):
+                self.docs.variant(original, leaf.path[:length])
 
     def _payload_fields(self, name: str) -> tuple[ir.Field, ...]:
         shape = self.shapes[name]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from codegen.errors import CodegenError, Diagnostic, fail
+from codegen.exchange import Replacement, exchange
 from codegen.schema.canonical import canonical, check_metaschema, parse, strip
-from codegen.schema.lock import LOCK_FILE, LockEntry, lock_text, read_lock, sha256
+from codegen.schema.lock import LOCK_FILE, LoadedSchema, LockEntry, lock_text, read_lock, sha256
 from codegen.sources import PROFILE_FILES, Fetched, check_profile, fetch
 
 
@@ -28,12 +26,16 @@ class ImportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What is to be stored for one profile."""
+class Prepared:
+    """What is to be stored for one profile: the file's bytes, its lock entry, and the same as a loaded schema."""
 
     data: bytes
     entry: LockEntry
-    definitions: int
+    loaded: LoadedSchema
+
+    @property
+    def definitions(self) -> int:
+        return len(self.loaded.schema.get("$defs", {}))
 
 
 def import_schemas(
@@ -46,21 +48,40 @@ def import_schemas(
     """
     for name in only:
         check_profile(name, "--only")
-    prepared = _prepare(_restrict(fetch(source, profile), only))
-    entries = {**(read_lock(schema_dir) or {}), **{name: item.entry for name, item in prepared.items()}}
-    contents = {schema_dir / item.entry.path: item.data for item in prepared.values()}
-    contents[schema_dir / LOCK_FILE] = lock_text(entries).encode()
-    try:
-        before = _write_all(schema_dir, contents)
-    except OSError as error:
-        expected = "a schema folder that can be written; nothing was changed"
-        place = str(error.filename2 or error.filename or schema_dir)
-        raise fail(place, f"no way to write there ({error.strerror})", expected) from None
+    prepared = prepare(_restrict(fetch(source, profile), only))
+    stored = replacement(schema_dir, prepared)
+    before = {path: stored_bytes(schema_dir / path) for path in stored.files}
+    exchange([stored])
     return [
-        ImportedFile(name, path, item.entry.source, item.entry.version, item.definitions, before[path] != item.data)
+        ImportedFile(
+            name,
+            schema_dir / item.entry.path,
+            item.entry.source,
+            item.entry.version,
+            item.definitions,
+            before[item.entry.path] != item.data,
+        )
         for name, item in prepared.items()
-        for path in (schema_dir / item.entry.path,)
     ]
+
+
+def stored_bytes(path: Path) -> bytes | None:
+    """What is there now; None for what cannot be read, which writing then complains of."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def replacement(schema_dir: Path, prepared: Mapping[str, Prepared]) -> Replacement:
+    """Schemas and the lock that records them beside the folder's others, as what `exchange` takes; the lock comes last.
+
+    Raises CodegenError for a lock that makes no sense.
+    """
+    entries = {**(read_lock(schema_dir) or {}), **{name: item.entry for name, item in prepared.items()}}
+    files = {item.entry.path: item.data for item in prepared.values()}
+    files[LOCK_FILE] = lock_text(entries).encode()
+    return Replacement(schema_dir, files, tuple(files))
 
 
 def _restrict(fetched: Fetched, only: Sequence[str]) -> Fetched:
@@ -71,58 +92,29 @@ def _restrict(fetched: Fetched, only: Sequence[str]) -> Fetched:
     return Fetched(fetched.source, fetched.version, files)
 
 
-def _prepare(fetched: Fetched) -> dict[str, _Prepared]:
-    """Check and strip every file; the problems of all of them in one CodegenError."""
-    prepared: dict[str, _Prepared] = {}
+def prepare(fetched: Fetched, checked: Collection[str] = ()) -> dict[str, Prepared]:
+    """Check and strip every file; the problems of all of them in one CodegenError.
+
+    `checked` has hashes of originals that passed the metaschema before, as a lock lists them.
+    """
+    prepared: dict[str, Prepared] = {}
     problems: list[Diagnostic] = []
     for name, original in fetched.files.items():
         path = PROFILE_FILES[name]
         place = f"{fetched.source} {path}"
+        digest = sha256(original)
         try:
             schema = parse(original, place)
-            check_metaschema(schema, place)
+            if digest not in checked:
+                check_metaschema(schema, place)
         except CodegenError as error:
             problems += error.diagnostics
             continue
-        data = canonical(strip(schema))
-        entry = LockEntry(path, fetched.source, fetched.version, sha256(original), sha256(data))
-        prepared[name] = _Prepared(data, entry, len(schema.get("$defs", {})))
+        facts = strip(schema)
+        data = canonical(facts)
+        entry = LockEntry(path, fetched.source, fetched.version, digest, sha256(data))
+        loaded = LoadedSchema(name, facts, entry.source, entry.version, entry.stored_sha256, place)
+        prepared[name] = Prepared(data, entry, loaded)
     if problems:
         raise CodegenError(problems)
     return prepared
-
-
-def _write_all(folder: Path, contents: Mapping[Path, bytes]) -> dict[Path, bytes | None]:
-    """Write all files (below `folder`) or, on any failure, none; their bytes from before, None for new ones.
-
-    Each file appears whole or not at all, and what an OSError interrupts is put back.
-    """
-    before: dict[Path, bytes | None] = {}
-    with ExitStack() as undo:
-        for parent in (folder, *(path.parent for path in contents)):
-            _make_folder(parent, undo)
-        # A folder for the new files, and not tempfile's own files, which nobody else may read.
-        with tempfile.TemporaryDirectory(prefix=".acp-codegen-", dir=folder) as scratch:
-            staged = {path: Path(scratch, str(number)) for number, path in enumerate(contents)}
-            for path, data in contents.items():
-                staged[path].write_bytes(data)
-                before[path] = path.read_bytes() if path.exists() else None
-            for path in contents:
-                os.replace(staged[path], path)
-                undo.callback(_put_back, path, before[path])
-        undo.pop_all()
-    return before
-
-
-def _make_folder(folder: Path, undo: ExitStack) -> None:
-    for path in (*reversed(folder.parents), folder):
-        if not path.is_dir():
-            path.mkdir()
-            undo.callback(path.rmdir)
-
-
-def _put_back(path: Path, data: bytes | None) -> None:
-    if data is None:
-        path.unlink()
-    else:
-        path.write_bytes(data)

@@ -92,13 +92,15 @@ def _problems(place: str, profile: str, table: object) -> Iterator[Diagnostic]:
 def lock_text(entries: Mapping[str, LockEntry]) -> str:
     """The lock file that holds `entries`: same entries, same text, whatever their order."""
     tables = [
-        f'["{profile}"]\n' + "".join(f"{name} = {_quote(value)}\n" for name, value in asdict(entries[profile]).items())
+        f'["{profile}"]\n'
+        + "".join(f"{name} = {toml_text(value)}\n" for name, value in asdict(entries[profile]).items())
         for profile in sorted(entries)
     ]
     return "\n".join([_HEADER, *tables])
 
 
-def _quote(text: str) -> str:
+def toml_text(text: str) -> str:
+    """`text` as a TOML basic string."""
     # TOML's basic strings have JSON's escapes, and want DEL escaped too.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
@@ -112,6 +114,17 @@ def verify(entry: LockEntry, data: bytes, place: str) -> None:
         raise fail(place, f"a changed file, sha256 {found}", expected + mend)
 
 
+def check_stored(schema_dir: Path, profile: str, lock: Mapping[str, LockEntry]) -> bytes:
+    """The bytes of a profile's schema. CodegenError unless the file is there and what the lock says was stored."""
+    path = schema_dir / PROFILE_FILES[check_profile(profile, "profile")]
+    data = _stored(schema_dir, path)
+    if profile not in lock:
+        expected = "an entry there; run `acp-codegen import SOURCE`"
+        raise fail(str(path), f"a schema that {LOCK_FILE} does not list", expected)
+    verify(lock[profile], data, str(path))
+    return data
+
+
 def load_profile(schema_dir: Path, profile: str) -> LoadedSchema:
     """Read one profile's schema from a schema folder; check it against the lock, or the metaschema if there is no lock.
 
@@ -120,24 +133,25 @@ def load_profile(schema_dir: Path, profile: str) -> LoadedSchema:
     """
     path = schema_dir / PROFILE_FILES[check_profile(profile, "profile")]
     place = str(path)
+    lock = read_lock(schema_dir)
+    if lock is not None:
+        # What the lock vouches for passed the metaschema when it was imported.
+        data = check_stored(schema_dir, profile, lock)
+        return LoadedSchema(
+            profile, parse(data, place), lock[profile].source, lock[profile].version, sha256(data), place
+        )
+    data = _stored(schema_dir, path)
+    schema = parse(data, place)
+    check_metaschema(schema, place)
+    return LoadedSchema(profile, schema, UNLOCKED, UNLOCKED, sha256(data), place)
+
+
+def _stored(schema_dir: Path, path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         there = [name for name, file in PROFILE_FILES.items() if (schema_dir / file).is_file()]
         expected = f"one of the profiles that {schema_dir} has: {', '.join(there) or 'none'}"
-        raise fail(place, "no such file", expected + "; `acp-codegen import SOURCE` adds others") from None
+        raise fail(str(path), "no such file", expected + "; `acp-codegen import SOURCE` adds others") from None
     except OSError as error:
-        raise fail(place, f"a file that cannot be read ({error.strerror})", "a readable schema file") from None
-    lock = read_lock(schema_dir)
-    source = version = UNLOCKED
-    if lock is not None:
-        if profile not in lock:
-            expected = "an entry there; run `acp-codegen import SOURCE`"
-            raise fail(place, f"a schema that {LOCK_FILE} does not list", expected)
-        verify(lock[profile], data, place)
-        source, version = lock[profile].source, lock[profile].version
-    schema = parse(data, place)
-    if lock is None:
-        # What the lock vouches for was checked when it was imported.
-        check_metaschema(schema, place)
-    return LoadedSchema(profile, schema, source, version, sha256(data), place)
+        raise fail(str(path), f"a file that cannot be read ({error.strerror})", "a readable schema file") from None

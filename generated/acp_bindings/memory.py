@@ -28,6 +28,7 @@ async def connect(
     strict: bool = True,
     timeout: float | None = None,
     observer: Observer | None = None,
+    gates: bool = True,
     max_message: int = MAX_MESSAGE,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
@@ -37,20 +38,29 @@ async def connect(
 
     `agent` and `client` may be lists, one object for each protocol version. `versions` are those that may be asked for,
     the newest first. `timeout` is the default for calls, in seconds; `observer(direction, frame)` sees the client's
-    frames. The limits are bytes of a message, the other side's unanswered requests, bytes of notifications that wait
-    for their handlers, bytes on the way. Raises NegotiationError when no version is common, ValueError for an agent
-    that promises more than it handles.
+    frames. `gates=False` lets both sides ask for what was not advertised. The limits are bytes of a message, the other
+    side's unanswered requests, bytes of notifications that wait for their handlers, bytes on the way. Raises
+    NegotiationError when no version is common, ValueError for an agent that promises more than it handles.
     """
     agents, clients = agents_of(agent), with_older(client, versions)
     ours, theirs = MemoryTransport.pair(max_message, max_output)
     async with (
-        served(theirs, agents, strict=strict, observer=None, max_in_flight=max_in_flight, max_queued=max_queued),
+        served(
+            theirs,
+            agents,
+            strict=strict,
+            observer=None,
+            gates=gates,
+            max_in_flight=max_in_flight,
+            max_queued=max_queued,
+        ),
         opened(
             ours,
             clients,
             strict=strict,
             timeout=timeout,
             observer=observer,
+            gates=gates,
             max_in_flight=max_in_flight,
             max_queued=max_queued,
         ) as remote,

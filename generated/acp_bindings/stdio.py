@@ -35,6 +35,7 @@ async def connect(
     strict: bool = False,
     timeout: float | None = None,
     observer: Observer | None = None,
+    gates: bool = True,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     max_output: int = MAX_OUTPUT,
@@ -43,9 +44,10 @@ async def connect(
 
     `env` is added to this process's environment. Each line of the agent's stderr goes to `on_stderr`, else to the log
     `acp_bindings.stdio`. `versions` are those that may be asked for, the newest first; by default the client's own and
-    the older ones. `timeout` is the default for calls, in seconds. The limits are bytes of a message, the agent's
-    unanswered requests, bytes of notifications that wait for their handlers, bytes that wait to be written. Leaving the
-    context closes the agent's stdin, then terminates and at last kills its process group.
+    the older ones. `timeout` is the default for calls, in seconds. `gates=False` lets both sides ask for what was not
+    advertised, which tools that probe want. The limits are bytes of a message, the agent's unanswered requests, bytes
+    of notifications that wait for their handlers, bytes that wait to be written. Leaving the context closes the agent's
+    stdin, then terminates and at last kills its process group.
 
     Raises ConnectionClosed (with exit code and stderr) when the agent cannot be started or ends early, NegotiationError
     when no version is common.
@@ -67,6 +69,7 @@ async def connect(
         strict=strict,
         timeout=timeout,
         observer=observer,
+        gates=gates,
         max_in_flight=max_in_flight,
         max_queued=max_queued,
     ) as remote:
@@ -80,6 +83,7 @@ async def serve(
     strict: bool = False,
     threads: bool | None = None,
     observer: Observer | None = None,
+    gates: bool = True,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     max_output: int = MAX_OUTPUT,
@@ -88,12 +92,18 @@ async def serve(
 
     `agent` may be a list, one object for each protocol version. While it runs, what anything prints goes to stderr, and
     what anything reads from stdin is empty. `threads` forces reading and writing by threads, which is chosen by itself
-    where the event loop cannot watch the streams. The limits are those of `connect`. Raises ValueError for an agent
-    that promises more than it handles.
+    where the event loop cannot watch the streams. `gates=False` answers what was not advertised too. The limits are
+    those of `connect`. Raises ValueError for an agent that promises more than it handles.
     """
     agents = agents_of(agent)
     transport = await OwnStreams.open(max_message, threads, max_output)
     async with served(
-        transport, agents, strict=strict, observer=observer, max_in_flight=max_in_flight, max_queued=max_queued
+        transport,
+        agents,
+        strict=strict,
+        observer=observer,
+        gates=gates,
+        max_in_flight=max_in_flight,
+        max_queued=max_queued,
     ) as connection:
         await connection.wait_closed()

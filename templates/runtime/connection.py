@@ -22,6 +22,7 @@ from .context import Context, current, is_stray_cancellation, waits_for_itself
 from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
 from .flow import HOLD, Flow
 from .foreign import decode_any
+from .gates import Gates
 from .ordering import MAX_QUEUED, Ordered
 from .routing import Kind, MethodNotFound, Route
 from .serving import MAX_IN_FLIGHT, Serving
@@ -44,6 +45,7 @@ class Connection:
 
     `routes` is what is handled here; `before` may choose a request's route (it decides what may come before
     `initialize`). `observer(direction, frame)` sees every frame. `timeout` is the default for calls, in seconds.
+    `gates` is what may be called, both ways; None where nobody is held to what was advertised.
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class Connection:
         self.null_ids = False
         self.timeout = timeout
         self.strict = strict
+        self.gates: Gates | None = None
         self.before: Callable[[jsonrpc.Request], Route] | None = None
         self.closed: asyncio.Event = asyncio.Event()
         self._observer = observer

@@ -8,6 +8,7 @@ AcpError
     ProtocolError     the peer broke the rules of JSON-RPC
     RequestTimeout    (TimeoutError) no answer in time
     NegotiationError  no common protocol version
+    CapabilityError   a call that the other side did not make possible; nothing was sent
     ConnectionClosed  the transport is lost or closed
 """
 
@@ -100,3 +101,21 @@ class RequestTimeout(AcpError, TimeoutError):
 
 class NegotiationError(AcpError):
     """No protocol version that both sides speak."""
+
+
+class CapabilityError(AcpError):
+    """A call needs what a side did not advertise. Nothing was sent.
+
+    `missing` are the capabilities, as dotted paths of wire names, of the side `side` ("agent", "client"). `gates=False`
+    where the connection is opened turns the check off.
+    """
+
+    def __init__(self, method: str, missing: tuple[str, ...], side: str, details: str) -> None:
+        super().__init__(method, missing, side, details)
+        self.method = method
+        self.missing = missing
+        self.side = side
+        self.details = details
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.details}"

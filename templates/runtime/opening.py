@@ -19,6 +19,7 @@ from .checking import refuse_wrong
 from .codec import convert, to_builtins
 from .connection import MAX_IN_FLIGHT, MAX_QUEUED, Connection, Context, Observer
 from .errors import DecodeError, NegotiationError, ProtocolError, RequestError, RequestTimeout
+from .gates import Gates
 from .routing import Handler, Opening
 from .transports import Transport
 
@@ -91,6 +92,7 @@ async def opened(
     strict: bool,
     timeout: float | None,
     observer: Observer | None,
+    gates: bool = True,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     may_dial: bool = False,
@@ -115,6 +117,7 @@ async def opened(
             connection.routes = dict(client.routes())
             connection.null_ids = client._opening.version == 1
             connection.remote = client._remote(connection, answer, strict=strict)
+            connection.gates = Gates(answer, hello(client)) if gates else None
             connection.release()
             await client.connection_opened(Context(connection, jsonrpc.Notification(INITIALIZE, jsonrpc.EMPTY, b"")))
             yield connection.remote

@@ -10,18 +10,22 @@ from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
     from .connection import Connection
+    from .gates import StateOf
     from .sessions.inbox import Inbox
 
 
 class Remote:
-    """Calls the other side over one connection. `initialized` is what it answered to `initialize`, `inbox` has the
+    """Calls the other side over one connection. `initialized` is what it said in `initialize`, `inbox` has the
     sessions that are open with it.
 
+    A call that needs what was not advertised raises CapabilityError, and nothing is sent; extensions are free.
     `strict` validates every message before it is sent (`check`); what is wrong raises ValueError and nothing is sent.
     """
 
     _side: ClassVar[Side]
     _methods: ClassVar[Mapping[tuple[Side, Kind, str], MethodSpec]]
+    # Whoever keeps the state of sessions says so; what a call needs of it is not asked before.
+    _state_of: StateOf | None = None
 
     def __init__(self, connection: Connection, initialized: Any = None, *, strict: bool = False) -> None:
         self.connection = connection
@@ -34,11 +38,21 @@ class Remote:
     ) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
+        if spec.needs:
+            self._check(spec, request)
         return self.connection.request(method, request, spec.result, timeout=timeout, then=then)
 
     def _notify(self, method: str, notification: Any) -> Awaitable[None]:
-        refuse_wrong(notification, self._methods[self._side, "notification", method].params, self.strict)
+        spec = self._methods[self._side, "notification", method]
+        refuse_wrong(notification, spec.params, self.strict)
+        if spec.needs:
+            self._check(spec, notification)
         return self.connection.notify(method, notification)
+
+    def _check(self, spec: MethodSpec, params: Any) -> None:
+        gates = self.connection.gates
+        if gates is not None:
+            gates.check(spec, params, self._state_of)
 
     async def extension_request(
         self, method: str, params: Any = None, result: Any = Any, *, timeout: float | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from .errors import RequestError
-from .jsonrpc import METHOD_NOT_FOUND
+from .errors import DecodeError, RequestError
+from .jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from .connection import Context
+    from .gates import Advertised, Need
 
 Side = Literal["agent", "client", "proxy", "protocol"]
 Kind = Literal["request", "notification"]
@@ -19,9 +20,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class MethodSpec(NamedTuple):
     """One wire method, as the side that receives it sees it.
 
-    `params` and `result` are classes or union aliases; `result` is None for a notification. `needs` are the
-    capabilities that must have been advertised before it may be called. `unhandled` is the error code of a request
-    without a handler.
+    `params` and `result` are classes or union aliases; `result` is None for a notification. `needs` is what must be
+    there before it may be called (`gates`). `unhandled` is the error code of a request without a handler.
     """
 
     side: Side
@@ -29,7 +29,7 @@ class MethodSpec(NamedTuple):
     name: str
     params: Any
     result: Any = None
-    needs: tuple[str, ...] = ()
+    needs: tuple[Need, ...] = ()
     unhandled: int = METHOD_NOT_FOUND
 
 
@@ -39,7 +39,10 @@ def method_table(*specs: MethodSpec) -> Mapping[tuple[Side, Kind, str], MethodSp
 
 
 class Opening(NamedTuple):
-    """How a version spells `initialize`: member names of its request and its response."""
+    """How a version spells `initialize`: member names of its request and its response.
+
+    `offered` are auth methods, by their tags, that only clients with a capability are offered.
+    """
 
     version: int
     request: Any
@@ -49,6 +52,7 @@ class Opening(NamedTuple):
     agent_info: str
     agent_capabilities: str
     auth_methods: str
+    offered: Mapping[str, Advertised] = {}
 
 
 class MethodNotFound(RequestError):
@@ -56,6 +60,14 @@ class MethodNotFound(RequestError):
 
     def __init__(self, method: str) -> None:
         super().__init__(METHOD_NOT_FOUND, f"method not found: {method}", {"method": method})
+
+
+class InvalidParams(RequestError):
+    """Params that do not decode, or that hold what is not supported."""
+
+    def __init__(self, error: DecodeError) -> None:
+        data = {"pointer": error.pointer, "reason": error.reason}
+        super().__init__(INVALID_PARAMS, f"invalid params: {error}", data)
 
 
 class Route(NamedTuple):

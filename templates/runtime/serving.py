@@ -14,7 +14,7 @@ from .codec import decode
 from .context import Context, current, is_stray_cancellation
 from .errors import AcpError, ConnectionClosed, DecodeError, EncodeError, RequestError
 from .foreign import decode_any
-from .routing import Route
+from .routing import InvalidParams, MethodSpec, Route
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -65,16 +65,27 @@ class Serving:
             return jsonrpc.failure(identity, jsonrpc.INTERNAL_ERROR, f"more than {self._limit} requests at once")
         try:
             route = choose(message)
-            running = Running(message, route, decode_any(message.params, route.spec.params))
+            params = self._admitted(message, route.spec)
+            running = Running(message, route, params)
         except RequestError as error:
             return jsonrpc.failure(identity, error.code, error.message, error.data)
         except DecodeError as error:
-            data = {"pointer": error.pointer, "reason": error.reason}
-            return jsonrpc.failure(identity, jsonrpc.INVALID_PARAMS, f"invalid params: {error}", data)
+            problem = InvalidParams(error)
+            return jsonrpc.failure(identity, problem.code, problem.message, problem.data)
         self._running[identity] = running
         # A name of its own would be made anew for each.
         running.task = self._loop.create_task(self._run(running), name=message.method)
         return None
+
+    def _admitted(self, message: jsonrpc.Request, spec: MethodSpec) -> Any:
+        """The params of a request that may come. Raises RequestError, DecodeError."""
+        gates = self._connection.gates
+        if gates is None or not spec.needs:
+            return decode_any(message.params, spec.params)
+        gates.refuse(spec)
+        params = decode_any(message.params, spec.params)
+        gates.refuse_params(spec, params, self._connection.remote._state_of)
+        return params
 
     def cancel(self, message: jsonrpc.Notification) -> None:
         """The peer gave up a request: cancel its handler, which may still answer in its own way."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from codegen import __version__
-from codegen.cli import MAX_PROBLEMS
+from codegen.cli.common import MAX_PROBLEMS
 from codegen.pipeline import generate
 from codegen.schema.lock import LockEntry, lock_text
 from codegen.write import changes

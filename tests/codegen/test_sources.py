@@ -3,54 +3,18 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
+import select
 import shutil
-import subprocess
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from codegen import sources
 from codegen.errors import CodegenError
-from codegen.sources import fetch
-
-ALL = {
-    "schema/v1/schema.json": b"1s",
-    "schema/v1/schema.unstable.json": b"1u",
-    "schema/v2/schema.json": b"2s",
-    "schema/v2/schema.unstable.json": b"2u",
-}
-BY_PROFILE = {"v1/stable": b"1s", "v1/unstable": b"1u", "v2/stable": b"2s", "v2/unstable": b"2u"}
-MANIFEST = b'{"name": "pkg", "version": "7.8.9"}'
-
-FakeNpm = Callable[..., Path]
-
-
-def tree(root: Path, files: dict[str, bytes]) -> Path:
-    for name, data in files.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    return root
-
-
-def tarball(files: dict[str, bytes], *members: tarfile.TarInfo) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-        for info in members:
-            archive.addfile(info)
-    return out.getvalue()
-
-
-def package(files: dict[str, bytes], manifest: bytes = MANIFEST) -> bytes:
-    return tarball({f"package/{name}": data for name, data in {"package.json": manifest, **files}.items()})
+from codegen.sources import fetch, limits
+from codegen.sources.npm import is_older, latest
+from tests.support.packages import ALL, BY_PROFILE, MANIFEST, FakeNpm, fake_npm, package, tarball, tree
 
 
 def problem(source: str | Path, profile: str | None = None) -> str:
@@ -61,23 +25,21 @@ def problem(source: str | Path, profile: str | None = None) -> str:
     return str(diagnostic)
 
 
+def ends(pid: int) -> bool:
+    """Whether a process that is no child of ours ends, within a few seconds."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], 10)[0])
+    finally:
+        os.close(handle)
+
+
 @pytest.fixture
 def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeNpm:
-    """Puts an `npm` on the PATH that delivers `archive`, or fails; the file that gets its arguments is returned."""
-
-    def install(archive: bytes | None = None, status: int = 0, stderr: str = "", copies: int = 1) -> Path:
-        folder = tmp_path / "bin"
-        tree(folder, {"archive": archive or b"", "stderr": stderr.encode(), "npm": b""})
-        deliver = "\n".join(f"cp '{folder}/archive' {n}.tgz" for n in range(copies if archive is not None else 0))
-        script = (
-            f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{folder}/args'\ncat '{folder}/stderr' >&2\n{deliver}\nexit {status}\n"
-        )
-        (folder / "npm").write_text(script)
-        (folder / "npm").chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-        return folder / "args"
-
-    return install
+    return fake_npm(tmp_path / "bin", monkeypatch)
 
 
 # Folders
@@ -196,7 +158,7 @@ def test_profile_that_a_folder_lacks(tmp_path: Path) -> None:
 
 
 def test_oversized_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_SCHEMA_SIZE", 3)
+    monkeypatch.setattr(limits, "MAX_SCHEMA_SIZE", 3)
     path = tree(tmp_path, {"v2/schema.json": b"123", "v1/schema.json": b"1234"})
     assert fetch(str(path / "v2/schema.json")).files == {"v2/stable": b"123"}
     assert "at most 3 bytes" in problem(path / "v1/schema.json")
@@ -229,6 +191,36 @@ def test_npm_records_the_version_that_it_got(npm: FakeNpm, asked: str) -> None:
     fetched = fetch(asked)
     assert (fetched.source, fetched.version) == ("npm:pkg@7.8.9", "7.8.9")
     assert fetched.files == {"v1/stable": b"old"}
+
+
+def test_latest_version(npm: FakeNpm) -> None:
+    args = npm(shown='"7.8.9"\n')
+    assert latest("npm:@scope/pkg@1.0.0") == "7.8.9"
+    assert args.read_text().split() == ["view", "--json", "--", "@scope/pkg@latest", "version"]
+
+
+@pytest.mark.parametrize("shown", ["", "7.8.9", "[]", '["7.8.9"]', '"../x"', '"\\u001b"'])
+def test_latest_version_that_is_none(npm: FakeNpm, shown: str) -> None:
+    npm(shown=shown)
+    with pytest.raises(CodegenError, match="as its latest version") as raised:
+        latest("npm:pkg")
+    assert "\x1b" not in str(raised.value)
+
+
+def test_latest_version_without_a_network(npm: FakeNpm) -> None:
+    npm(status=1, stderr="npm error code ENOTFOUND\nnpm error no network")
+    with pytest.raises(CodegenError, match="npm view failing with ENOTFOUND"):
+        latest("npm:pkg")
+
+
+def test_precedence_of_versions() -> None:
+    """The order that semver.org gives as its own example, and numbers that do not sort as text."""
+    order = "x 1.0.0-alpha 1.0.0-alpha.1 1.0.0-alpha.beta 1.0.0-beta 1.0.0-beta.2 1.0.0-beta.11 1.0.0-rc.1 1.0.0"
+    versions = [*order.split(), "1.0.9", "1.0.10", "1.2.0", "10.0.0"]
+    for place, version in enumerate(versions):
+        assert all(is_older(version, later) for later in versions[place + 1 :])
+        assert not any(is_older(version, other) for other in versions[: place + 1])
+    assert not is_older("1.0.0+a", "1.0.0+b") and not is_older("1.0.0+b", "1.0.0+a")
 
 
 def test_npm_profile_picks(npm: FakeNpm) -> None:
@@ -271,13 +263,12 @@ def test_npm_that_does_not_start(npm: FakeNpm) -> None:
 
 
 def test_npm_that_hangs(npm: FakeNpm, monkeypatch: pytest.MonkeyPatch) -> None:
-    npm()
-
-    def hang(command: list[str], *, timeout: float, **_: object) -> None:
-        raise subprocess.TimeoutExpired(command, timeout)
-
-    monkeypatch.setattr(subprocess, "run", hang)
-    assert "within 120 seconds" in problem("npm:pkg")
+    folder = npm().parent
+    # As the real one does, it starts a process that holds its pipes open and outlives it unless it is ended too.
+    folder.joinpath("npm").write_text(f"#!/bin/sh\nsleep 600 & echo $! > '{folder}/child'\nwait\n")
+    monkeypatch.setattr(limits, "NPM_TIMEOUT", 0.5)
+    assert "within 0.5 seconds" in problem("npm:pkg")
+    assert ends(int((folder / "child").read_text()))
 
 
 @pytest.mark.parametrize(
@@ -360,13 +351,13 @@ def test_members_elsewhere_are_left_alone(npm: FakeNpm, tmp_path: Path, name: st
 
 
 def test_oversized_package(npm: FakeNpm, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_PACKAGE_SIZE", 50_000)
+    monkeypatch.setattr(limits, "MAX_PACKAGE_SIZE", 50_000)
     npm(package({**ALL, "dist/bomb.js": bytes(60_000)}))
     assert "at most 50000 bytes unpacked" in problem("npm:pkg")
 
 
 def test_oversized_member(npm: FakeNpm, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "MAX_SCHEMA_SIZE", 100)
+    monkeypatch.setattr(limits, "MAX_SCHEMA_SIZE", 100)
     npm(package({**ALL, "schema/v3\x1b.json": bytes(101)}))
     text = problem("npm:pkg")
     assert "at most 100 bytes" in text and "\x1b" not in text

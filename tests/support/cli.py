@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from codegen.cli import MAX_PROBLEMS, main
+from codegen.cli import main
+from codegen.cli.common import MAX_PROBLEMS
 
 ROOT = Path(__file__).resolve().parents[2]
 _DEFS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Sequence
@@ -13,8 +14,9 @@ from . import jsonrpc
 from .codec import convert, decode
 from .connection import MAX_IN_FLIGHT, MAX_QUEUED, Connection, Context, Observer
 from .errors import DecodeError, RequestError
+from .gates import Gates, member
 from .opening import INITIALIZE
-from .routing import Handler, Route
+from .routing import Handler, InvalidParams, Route
 from .transports import Transport
 
 log = logging.getLogger("acp_bindings")
@@ -37,6 +39,7 @@ async def served(
     *,
     strict: bool,
     observer: Observer | None,
+    gates: bool = True,
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
 ) -> AsyncIterator[Connection]:
@@ -44,7 +47,7 @@ async def served(
     connection = Connection(
         transport, {}, strict=strict, observer=observer, max_in_flight=max_in_flight, max_queued=max_queued
     )
-    door = Door(connection, agents)
+    door = Door(connection, agents, gates)
     try:
         async with connection:
             yield connection
@@ -56,12 +59,15 @@ async def served(
 class Door:
     """Lets nothing in before `initialize`, then hands over to the agent of the version asked for.
 
-    `initialize` may be repeated until another request was made.
+    `initialize` may be repeated until another request was made. With `gates`, what comes before its answer was given
+    waits for it, since it says what may come.
     """
 
-    def __init__(self, connection: Connection, agents: Sequence[Handler]) -> None:
+    def __init__(self, connection: Connection, agents: Sequence[Handler], gates: bool) -> None:
         self.connection = connection
         self.agents = agents
+        self.gates = gates
+        self.answered = asyncio.Event()
         self.agent: Handler | None = None
         self.opened: list[Handler] = []
         self.used = False
@@ -70,17 +76,36 @@ class Door:
 
     def route(self, message: jsonrpc.Request) -> Route:
         """The code for a request, as far as the connection has got. Raises RequestError, DecodeError."""
-        if message.method == INITIALIZE:
+        if message.method == INITIALIZE and not self.used:
             return self._initialize(message)
         if self.agent is None:
             raise RequestError(jsonrpc.INVALID_REQUEST, f"{message.method} before initialize")
-        # The door is open: what comes from now on goes its own way.
-        self.used = True
         connection = self.connection
+        if not self.used:
+            self.used = True
+            spec = self.agent._methods[self.agent._side, "request", INITIALIZE]
+            connection.routes["request", INITIALIZE] = Route(_too_late, spec._replace(params=Any))
+        if self.gates and not self.answered.is_set():
+            return self._early(connection.find(message))
+        # The door is open: what comes from now on goes its own way.
         connection.before = None
-        spec = self.agent._methods[self.agent._side, "request", INITIALIZE]
-        connection.routes["request", INITIALIZE] = Route(_too_late, spec._replace(params=Any))
         return connection.find(message)
+
+    def _early(self, route: Route) -> Route:
+        """The code for a request that did not wait for the answer to `initialize`: it waits here."""
+
+        async def call(params: Any, context: Context) -> Any:
+            await self.answered.wait()
+            gates = self.connection.gates
+            assert gates is not None
+            gates.refuse(route.spec)
+            try:
+                gates.refuse_params(route.spec, params, context.remote._state_of)
+            except DecodeError as error:
+                raise InvalidParams(error) from None
+            return await route.call(params, context)
+
+        return Route(call, route.spec._replace(needs=()))
 
     def _initialize(self, message: jsonrpc.Request) -> Route:
         agent, params = self._choose(message)
@@ -91,10 +116,13 @@ class Door:
             try:
                 # Every generated agent class has it; their common base knows no method by name.
                 answer = await agent.initialize(params, context)  # type: ignore[attr-defined]
+                answer = self._said(agent, params, answer)
             except BaseException:
                 if not self.used:
                     self.agent = None
                 raise
+            finally:
+                self.answered.set()
             if answer.protocol_version != agent._opening.version:
                 log.warning("initialize answers with version %s", answer.protocol_version)
             if agent not in self.opened:
@@ -128,9 +156,25 @@ class Door:
             return agent, convert(ours | raw | {"protocolVersion": opening.version}, opening.request)
         return agent, convert(ours, opening.request)
 
+    def _said(self, agent: Handler, params: Any, answer: Any) -> Any:
+        """The answer without auth methods that this client cannot use. From now on both are held to what they said."""
+        if not self.gates:
+            return answer
+        opening, gates = agent._opening, Gates(answer, params)
+        listed = getattr(answer, opening.auth_methods) if opening.offered else []
+        needs = [(method, opening.offered.get(member(method, "type"))) for method in listed]
+        kept = [method for method, need in needs if need is None or gates.has(need)]
+        if len(kept) < len(listed):
+            answer = msgspec.structs.replace(answer, **{opening.auth_methods: kept})
+            gates = Gates(answer, params)
+        self.connection.gates = gates
+        return answer
+
     def _admit(self, agent: Handler, params: Any) -> None:
         self.agent = agent
+        self.answered.clear()
         connection = self.connection
+        connection.gates = Gates(None, params) if self.gates else None
         connection.routes = dict(agent.routes())
         connection.null_ids = agent._opening.version == 1
         connection.remote = agent._remote(connection, params, strict=connection.strict)

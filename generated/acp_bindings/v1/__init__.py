@@ -13,6 +13,7 @@ from ..runtime.checking import check
 from ..runtime.codec import convert, decode, encode, to_builtins
 from ..runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
@@ -75,6 +76,7 @@ __all__ = [
     "CancelNotification",
     "CancelRequestNotification",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientCapabilities",
     "ClientSessionCapabilities",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..runtime.gates import Advertised, ByValue, IfHeld, InState, Listed
 from ..runtime.remote import Remote
 from ..runtime.routing import Handler, MethodNotFound, MethodSpec, method_table, Opening, stub
 from . import models as _models
@@ -71,8 +72,22 @@ if TYPE_CHECKING:
     )
 
 METHODS: Final = method_table(
-    MethodSpec("client", "request", "fs/write_text_file", _models.WriteTextFileRequest, _models.WriteTextFileResponse),
-    MethodSpec("client", "request", "fs/read_text_file", _models.ReadTextFileRequest, _models.ReadTextFileResponse),
+    MethodSpec(
+        "client",
+        "request",
+        "fs/write_text_file",
+        _models.WriteTextFileRequest,
+        _models.WriteTextFileResponse,
+        needs=(Advertised("client", "clientCapabilities.fs.writeTextFile"),),
+    ),
+    MethodSpec(
+        "client",
+        "request",
+        "fs/read_text_file",
+        _models.ReadTextFileRequest,
+        _models.ReadTextFileResponse,
+        needs=(Advertised("client", "clientCapabilities.fs.readTextFile"),),
+    ),
     MethodSpec(
         "client",
         "request",
@@ -80,10 +95,29 @@ METHODS: Final = method_table(
         _models.RequestPermissionRequest,
         _models.RequestPermissionResponse,
     ),
-    MethodSpec("client", "request", "terminal/create", _models.CreateTerminalRequest, _models.CreateTerminalResponse),
-    MethodSpec("client", "request", "terminal/output", _models.TerminalOutputRequest, _models.TerminalOutputResponse),
     MethodSpec(
-        "client", "request", "terminal/release", _models.ReleaseTerminalRequest, _models.ReleaseTerminalResponse
+        "client",
+        "request",
+        "terminal/create",
+        _models.CreateTerminalRequest,
+        _models.CreateTerminalResponse,
+        needs=(Advertised("client", "clientCapabilities.terminal"),),
+    ),
+    MethodSpec(
+        "client",
+        "request",
+        "terminal/output",
+        _models.TerminalOutputRequest,
+        _models.TerminalOutputResponse,
+        needs=(Advertised("client", "clientCapabilities.terminal"),),
+    ),
+    MethodSpec(
+        "client",
+        "request",
+        "terminal/release",
+        _models.ReleaseTerminalRequest,
+        _models.ReleaseTerminalResponse,
+        needs=(Advertised("client", "clientCapabilities.terminal"),),
     ),
     MethodSpec(
         "client",
@@ -91,22 +125,181 @@ METHODS: Final = method_table(
         "terminal/wait_for_exit",
         _models.WaitForTerminalExitRequest,
         _models.WaitForTerminalExitResponse,
+        needs=(Advertised("client", "clientCapabilities.terminal"),),
     ),
-    MethodSpec("client", "request", "terminal/kill", _models.KillTerminalRequest, _models.KillTerminalResponse),
     MethodSpec(
-        "client", "request", "elicitation/create", _models.CreateElicitationRequest, _models.CreateElicitationResponse
+        "client",
+        "request",
+        "terminal/kill",
+        _models.KillTerminalRequest,
+        _models.KillTerminalResponse,
+        needs=(Advertised("client", "clientCapabilities.terminal"),),
     ),
-    MethodSpec("client", "notification", "session/update", _models.SessionNotification, None),
-    MethodSpec("client", "notification", "elicitation/complete", _models.CompleteElicitationNotification, None),
+    MethodSpec(
+        "client",
+        "request",
+        "elicitation/create",
+        _models.CreateElicitationRequest,
+        _models.CreateElicitationResponse,
+        needs=(
+            Advertised("client", "clientCapabilities.elicitation"),
+            ByValue(
+                "mode",
+                (),
+                {
+                    "form": Advertised("client", "clientCapabilities.elicitation.form"),
+                    "url": Advertised("client", "clientCapabilities.elicitation.url"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "client",
+        "notification",
+        "session/update",
+        _models.SessionNotification,
+        None,
+        needs=(
+            ByValue(
+                "update.sessionUpdate",
+                (
+                    "user_message_chunk",
+                    "agent_message_chunk",
+                    "agent_thought_chunk",
+                    "tool_call",
+                    "tool_call_update",
+                    "plan",
+                    "available_commands_update",
+                    "current_mode_update",
+                    "config_option_update",
+                    "session_info_update",
+                    "usage_update",
+                ),
+                {
+                    "notice": Advertised("client", "clientCapabilities.session.notices"),
+                    "compaction_update": Advertised("client", "clientCapabilities.session.compaction"),
+                    "compaction_summary_chunk": Advertised("client", "clientCapabilities.session.compaction"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "client",
+        "notification",
+        "elicitation/complete",
+        _models.CompleteElicitationNotification,
+        None,
+        needs=(Advertised("client", "clientCapabilities.elicitation.url"),),
+    ),
     MethodSpec("agent", "request", "initialize", _models.InitializeRequest, _models.InitializeResponse),
-    MethodSpec("agent", "request", "authenticate", _models.AuthenticateRequest, _models.AuthenticateResponse),
-    MethodSpec("agent", "request", "logout", _models.LogoutRequest, _models.LogoutResponse),
-    MethodSpec("agent", "request", "session/new", _models.NewSessionRequest, _models.NewSessionResponse),
-    MethodSpec("agent", "request", "session/load", _models.LoadSessionRequest, _models.LoadSessionResponse),
-    MethodSpec("agent", "request", "session/list", _models.ListSessionsRequest, _models.ListSessionsResponse),
-    MethodSpec("agent", "request", "session/delete", _models.DeleteSessionRequest, _models.DeleteSessionResponse),
-    MethodSpec("agent", "request", "session/resume", _models.ResumeSessionRequest, _models.ResumeSessionResponse),
-    MethodSpec("agent", "request", "session/close", _models.CloseSessionRequest, _models.CloseSessionResponse),
+    MethodSpec(
+        "agent",
+        "request",
+        "authenticate",
+        _models.AuthenticateRequest,
+        _models.AuthenticateResponse,
+        needs=(
+            Advertised("agent", "authMethods"),
+            Listed("methodId", Advertised("agent", "authMethods"), "id", {"type": "terminal"}),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "logout",
+        _models.LogoutRequest,
+        _models.LogoutResponse,
+        needs=(Advertised("agent", "agentCapabilities.auth.logout"),),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/new",
+        _models.NewSessionRequest,
+        _models.NewSessionResponse,
+        needs=(
+            IfHeld(
+                "additionalDirectories",
+                Advertised("agent", "agentCapabilities.sessionCapabilities.additionalDirectories"),
+            ),
+            ByValue(
+                "mcpServers[].type",
+                (),
+                {
+                    "http": Advertised("agent", "agentCapabilities.mcpCapabilities.http"),
+                    "sse": Advertised("agent", "agentCapabilities.mcpCapabilities.sse"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/load",
+        _models.LoadSessionRequest,
+        _models.LoadSessionResponse,
+        needs=(
+            Advertised("agent", "agentCapabilities.loadSession"),
+            IfHeld(
+                "additionalDirectories",
+                Advertised("agent", "agentCapabilities.sessionCapabilities.additionalDirectories"),
+            ),
+            ByValue(
+                "mcpServers[].type",
+                (),
+                {
+                    "http": Advertised("agent", "agentCapabilities.mcpCapabilities.http"),
+                    "sse": Advertised("agent", "agentCapabilities.mcpCapabilities.sse"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/list",
+        _models.ListSessionsRequest,
+        _models.ListSessionsResponse,
+        needs=(Advertised("agent", "agentCapabilities.sessionCapabilities.list"),),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/delete",
+        _models.DeleteSessionRequest,
+        _models.DeleteSessionResponse,
+        needs=(Advertised("agent", "agentCapabilities.sessionCapabilities.delete"),),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/resume",
+        _models.ResumeSessionRequest,
+        _models.ResumeSessionResponse,
+        needs=(
+            Advertised("agent", "agentCapabilities.sessionCapabilities.resume"),
+            IfHeld(
+                "additionalDirectories",
+                Advertised("agent", "agentCapabilities.sessionCapabilities.additionalDirectories"),
+            ),
+            ByValue(
+                "mcpServers[].type",
+                (),
+                {
+                    "http": Advertised("agent", "agentCapabilities.mcpCapabilities.http"),
+                    "sse": Advertised("agent", "agentCapabilities.mcpCapabilities.sse"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/close",
+        _models.CloseSessionRequest,
+        _models.CloseSessionResponse,
+        needs=(Advertised("agent", "agentCapabilities.sessionCapabilities.close"),),
+    ),
     MethodSpec("agent", "request", "session/set_mode", _models.SetSessionModeRequest, _models.SetSessionModeResponse),
     MethodSpec(
         "agent",
@@ -114,8 +307,26 @@ METHODS: Final = method_table(
         "session/set_config_option",
         _models.SetSessionConfigOptionRequest,
         _models.SetSessionConfigOptionResponse,
+        needs=(InState("config_options", "configId", "id", None), ByValue("type", ("boolean",), {})),
     ),
-    MethodSpec("agent", "request", "session/prompt", _models.PromptRequest, _models.PromptResponse),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/prompt",
+        _models.PromptRequest,
+        _models.PromptResponse,
+        needs=(
+            ByValue(
+                "prompt[].type",
+                ("text", "resource_link"),
+                {
+                    "image": Advertised("agent", "agentCapabilities.promptCapabilities.image"),
+                    "audio": Advertised("agent", "agentCapabilities.promptCapabilities.audio"),
+                    "resource": Advertised("agent", "agentCapabilities.promptCapabilities.embeddedContext"),
+                },
+            ),
+        ),
+    ),
     MethodSpec("agent", "notification", "session/cancel", _models.CancelNotification, None),
     MethodSpec("protocol", "notification", "$/cancel_request", _models.CancelRequestNotification, None),
 )
@@ -130,6 +341,7 @@ _OPENING: Final = Opening(
     agent_info="agent_info",
     agent_capabilities="agent_capabilities",
     auth_methods="auth_methods",
+    offered={"terminal": Advertised("client", "clientCapabilities.auth.terminal")},
 )
 
 

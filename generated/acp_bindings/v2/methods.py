@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from ..runtime.gates import Advertised, ByValue, IfHeld, InState, Listed
 from ..runtime.remote import Remote
 from ..runtime.routing import Handler, MethodNotFound, MethodSpec, method_table, Opening, stub
 from . import models as _models
@@ -65,24 +66,122 @@ METHODS: Final = method_table(
         _models.RequestPermissionResponse,
     ),
     MethodSpec(
-        "client", "request", "elicitation/create", _models.CreateElicitationRequest, _models.CreateElicitationResponse
+        "client",
+        "request",
+        "elicitation/create",
+        _models.CreateElicitationRequest,
+        _models.CreateElicitationResponse,
+        needs=(
+            Advertised("client", "capabilities.elicitation"),
+            ByValue(
+                "mode",
+                (),
+                {
+                    "form": Advertised("client", "capabilities.elicitation.form"),
+                    "url": Advertised("client", "capabilities.elicitation.url"),
+                },
+            ),
+        ),
     ),
     MethodSpec("client", "notification", "session/update", _models.UpdateSessionNotification, None),
-    MethodSpec("client", "notification", "elicitation/complete", _models.CompleteElicitationNotification, None),
+    MethodSpec(
+        "client",
+        "notification",
+        "elicitation/complete",
+        _models.CompleteElicitationNotification,
+        None,
+        needs=(Advertised("client", "capabilities.elicitation.url"),),
+    ),
     MethodSpec("agent", "request", "initialize", _models.InitializeRequest, _models.InitializeResponse),
-    MethodSpec("agent", "request", "auth/login", _models.LoginAuthRequest, _models.LoginAuthResponse),
-    MethodSpec("agent", "request", "auth/logout", _models.LogoutAuthRequest, _models.LogoutAuthResponse),
-    MethodSpec("agent", "request", "session/new", _models.NewSessionRequest, _models.NewSessionResponse),
-    MethodSpec("agent", "request", "session/list", _models.ListSessionsRequest, _models.ListSessionsResponse),
-    MethodSpec("agent", "request", "session/delete", _models.DeleteSessionRequest, _models.DeleteSessionResponse),
-    MethodSpec("agent", "request", "session/resume", _models.ResumeSessionRequest, _models.ResumeSessionResponse),
-    MethodSpec("agent", "request", "session/close", _models.CloseSessionRequest, _models.CloseSessionResponse),
+    MethodSpec(
+        "agent",
+        "request",
+        "auth/login",
+        _models.LoginAuthRequest,
+        _models.LoginAuthResponse,
+        needs=(
+            Advertised("agent", "authMethods"),
+            Listed("methodId", Advertised("agent", "authMethods"), "methodId", {"type": "terminal"}),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "auth/logout",
+        _models.LogoutAuthRequest,
+        _models.LogoutAuthResponse,
+        needs=(Advertised("agent", "authMethods"),),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/new",
+        _models.NewSessionRequest,
+        _models.NewSessionResponse,
+        needs=(
+            Advertised("agent", "capabilities.session"),
+            IfHeld("additionalDirectories", Advertised("agent", "capabilities.session.additionalDirectories")),
+            ByValue(
+                "mcpServers[].type",
+                (),
+                {
+                    "stdio": Advertised("agent", "capabilities.session.mcp.stdio"),
+                    "http": Advertised("agent", "capabilities.session.mcp.http"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/list",
+        _models.ListSessionsRequest,
+        _models.ListSessionsResponse,
+        needs=(Advertised("agent", "capabilities.session"),),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/delete",
+        _models.DeleteSessionRequest,
+        _models.DeleteSessionResponse,
+        needs=(Advertised("agent", "capabilities.session.delete"),),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/resume",
+        _models.ResumeSessionRequest,
+        _models.ResumeSessionResponse,
+        needs=(
+            Advertised("agent", "capabilities.session"),
+            IfHeld("additionalDirectories", Advertised("agent", "capabilities.session.additionalDirectories")),
+            ByValue(
+                "mcpServers[].type",
+                (),
+                {
+                    "stdio": Advertised("agent", "capabilities.session.mcp.stdio"),
+                    "http": Advertised("agent", "capabilities.session.mcp.http"),
+                },
+            ),
+            ByValue("replayFrom.type", ("start",), {}),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/close",
+        _models.CloseSessionRequest,
+        _models.CloseSessionResponse,
+        needs=(Advertised("agent", "capabilities.session"),),
+    ),
     MethodSpec(
         "agent",
         "request",
         "tool_call/cancel",
         _models.CancelToolCallRequest,
         _models.CancelToolCallResponse,
+        needs=(InState("tool_calls", "toolCallId", "toolCallId", "capabilities.cancel"),),
         unhandled=-32602,
     ),
     MethodSpec(
@@ -91,6 +190,7 @@ METHODS: Final = method_table(
         "terminal/cancel",
         _models.CancelTerminalRequest,
         _models.CancelTerminalResponse,
+        needs=(InState("terminals", "terminalId", "terminalId", "capabilities.cancel"),),
         unhandled=-32602,
     ),
     MethodSpec(
@@ -99,9 +199,39 @@ METHODS: Final = method_table(
         "session/set_config_option",
         _models.SetSessionConfigOptionRequest,
         _models.SetSessionConfigOptionResponse,
+        needs=(
+            Advertised("agent", "capabilities.session"),
+            InState("config_options", "configId", "configId", None),
+            ByValue("type", ("id", "boolean"), {}),
+        ),
     ),
-    MethodSpec("agent", "request", "session/prompt", _models.PromptRequest, _models.PromptResponse),
-    MethodSpec("agent", "notification", "session/cancel", _models.CancelSessionNotification, None),
+    MethodSpec(
+        "agent",
+        "request",
+        "session/prompt",
+        _models.PromptRequest,
+        _models.PromptResponse,
+        needs=(
+            Advertised("agent", "capabilities.session"),
+            ByValue(
+                "prompt[].type",
+                ("text", "resource_link"),
+                {
+                    "image": Advertised("agent", "capabilities.session.prompt.image"),
+                    "audio": Advertised("agent", "capabilities.session.prompt.audio"),
+                    "resource": Advertised("agent", "capabilities.session.prompt.embeddedContext"),
+                },
+            ),
+        ),
+    ),
+    MethodSpec(
+        "agent",
+        "notification",
+        "session/cancel",
+        _models.CancelSessionNotification,
+        None,
+        needs=(Advertised("agent", "capabilities.session"),),
+    ),
     MethodSpec("protocol", "notification", "$/cancel_request", _models.CancelRequestNotification, None),
 )
 """Every wire method by (side that receives it, kind, name)."""
@@ -115,6 +245,7 @@ _OPENING: Final = Opening(
     agent_info="info",
     agent_capabilities="capabilities",
     auth_methods="auth_methods",
+    offered={"terminal": Advertised("client", "capabilities.auth.terminal")},
 )
 
 

@@ -54,6 +54,7 @@ class ScriptedAgent(Last, v2.Agent):
     """Does what it is asked to: the working folder of session/new and the text of a prompt name it."""
 
     info = v2.Implementation(name="scripted", version="1")
+    capabilities = v2.AgentCapabilities(session=v2.SessionCapabilities())
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,6 +88,12 @@ class ScriptedAgent(Last, v2.Agent):
 
     async def session_close(self, request: v2.CloseSessionRequest, context: Context) -> v2.CloseSessionResponse:
         return None  # type: ignore[return-value]
+
+    async def session_list(self, request: v2.ListSessionsRequest, context: Context) -> v2.ListSessionsResponse:
+        return v2.ListSessionsResponse(sessions=[])
+
+    async def session_resume(self, request: v2.ResumeSessionRequest, context: Context) -> v2.ResumeSessionResponse:
+        return v2.ResumeSessionResponse()
 
     async def session_prompt(self, request: v2.PromptRequest, context: Context) -> v2.PromptResponse:
         for number in range(int(getattr(request.prompt[0], "text", "0"))):
@@ -161,6 +168,7 @@ class OlderAgent(Last, v1.Agent):
     """Speaks version 1."""
 
     info = v1.Implementation(name="older", version="1")
+    auth_methods = (v1.AuthMethodAgent(id="a", name="A"),)
 
     async def session_new(self, request: v1.NewSessionRequest, context: Context) -> v1.NewSessionResponse:
         return v1.NewSessionResponse(session_id=SESSION)

@@ -109,7 +109,7 @@ class Memory:
     @contextlib.asynccontextmanager
     async def wire(self, name: str, **limits: int) -> AsyncIterator[Wire]:
         ours, theirs = MemoryTransport.pair()
-        async with served(theirs, agents_of(AGENTS[name]()), strict=False, observer=None, **limits):
+        async with served(theirs, agents_of(AGENTS[name]()), strict=False, observer=None, gates=True, **limits):
             yield _wire(ours)
             await ours.close()
 

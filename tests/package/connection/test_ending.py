@@ -20,7 +20,8 @@ GONE = r"other side is gone|closed its output|process has ended"
 async def let_in(wire: Wire) -> None:
     """Answer `initialize`."""
     message = await wire.receive()
-    result = {"protocolVersion": 2, "info": {"name": "bare", "version": "1"}}
+    capabilities: dict[str, Any] = {"session": {}}
+    result = {"protocolVersion": 2, "info": {"name": "bare", "version": "1"}, "capabilities": capabilities}
     await wire.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 

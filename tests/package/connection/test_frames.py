@@ -74,7 +74,7 @@ REFUSED: dict[str, tuple[Any, list[tuple[Any, Any]]]] = {
         [error(-32601, 1)],
     ),
     "a method that is not overridden": (
-        {"jsonrpc": "2.0", "id": 1, "method": "session/list", "params": 7},
+        {"jsonrpc": "2.0", "id": 1, "method": "session/delete", "params": 7},
         [error(-32601, 1)],
     ),
     "a request of the other side": (
@@ -281,7 +281,8 @@ def test_answers_to_a_call(link: Link, name: str) -> None:
 
     async def script(wire: Wire) -> None:
         first = await wire.receive()
-        result = {"protocolVersion": 2, "info": {"name": "bare", "version": "1"}}
+        capabilities: dict[str, Any] = {"session": {}}
+        result = {"protocolVersion": 2, "info": {"name": "bare", "version": "1"}, "capabilities": capabilities}
         await wire.send({"jsonrpc": "2.0", "id": first["id"], "result": result})
         assert (await wire.receive())["id"] == 2
         await wire.send(*STRAYS, answer)

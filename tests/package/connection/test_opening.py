@@ -124,8 +124,14 @@ def test_what_a_refused_initialize_asked_for_stays_shut(link: Link) -> None:
 
 
 def test_an_agent_that_promises_more_than_it_handles_does_not_start() -> None:
-    class Promising(ScriptedAgent):
+    class Promising(v2.Agent):
         capabilities = v2.AgentCapabilities(session=v2.SessionCapabilities())
+
+        async def session_new(self, request: v2.NewSessionRequest, context: Context) -> v2.NewSessionResponse:
+            return v2.NewSessionResponse(session_id=SESSION)
+
+        async def session_prompt(self, request: v2.PromptRequest, context: Context) -> v2.PromptResponse:
+            return v2.PromptResponse(message_id="m")
 
     async def test() -> None:
         with pytest.raises(ValueError, match=r"Promising advertises session, .*session/list, session/resume") as caught:

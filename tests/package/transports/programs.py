@@ -28,7 +28,8 @@ class Agent(v2.Agent):
         return os.getpid()
 
 def serve(*args, **options):
-    asyncio.run(stdio.serve(*args, **options))
+    # What it advertises is not what these programs are for.
+    asyncio.run(stdio.serve(*args, gates=False, **options))
 
 {main}
 """
@@ -60,6 +61,5 @@ def bare_program(answer: str = "", before: str = "", after: str = "") -> str:
 
 def connected(program: str, *, client: Any = None, **options: Any) -> AbstractAsyncContextManager[Any]:
     """A connection to a program."""
-    return stdio.connect(
-        sys.executable, "-c", program, client=client or v2.Client(), **({"env": ENVIRONMENT, "versions": [2]} | options)
-    )
+    settings: dict[str, Any] = {"env": ENVIRONMENT, "versions": [2], "gates": False, **options}
+    return stdio.connect(sys.executable, "-c", program, client=client or v2.Client(), **settings)

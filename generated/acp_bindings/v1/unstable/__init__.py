@@ -191,6 +191,7 @@ from ...runtime.checking import check
 from ...runtime.codec import convert, decode, encode, to_builtins
 from ...runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
@@ -260,6 +261,7 @@ __all__ = [
     "CancelNotification",
     "CancelRequestNotification",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientCapabilities",
     "ClientSessionCapabilities",

@@ -232,6 +232,7 @@ from ...runtime.checking import check
 from ...runtime.codec import convert, decode, encode, to_builtins
 from ...runtime.errors import (
     AcpError,
+    CapabilityError,
     ConnectionClosed,
     DecodeError,
     EncodeError,
@@ -308,6 +309,7 @@ __all__ = [
     "CancelToolCallRequest",
     "CancelToolCallResponse",
     "CancelledPermissionOutcome",
+    "CapabilityError",
     "Client",
     "ClientAuthCapabilities",
     "ClientCapabilities",

@@ -1,0 +1,91 @@
+"""A report in a few lines: what broke, what came, what went, for whom."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from codegen.diff.report import Change, Report
+from codegen.diff.words import SIGNS, Group, counts, effects, grouped, origins, pairings, phrase, verdict
+
+WIDTH: Final = 110
+"""Columns of a line."""
+MAX_BREAKING: Final = 12
+"""Breaking changes told one by one; the others are counted."""
+MAX_OWNERS: Final = 3
+"""Definitions named that one and the same field came to; the others are counted."""
+_PLURALS: Final = {
+    "protocol": "protocol",
+    "profile": "profiles",
+    "method": "methods",
+    "promise": "promises",
+    "capability": "capabilities",
+    "field": "fields",
+    "variant": "variants",
+    "value": "values",
+    "definition": "definitions",
+}
+
+
+def summary(report: Report) -> str:
+    """A few lines of plain text, ending in a newline. Names come from schemas: not for a terminal as they are."""
+    lines = [f"{origins(report.old)} -> {origins(report.new)}: {counts(report.changes)}"]
+    for group in grouped(report):
+        lines.append(group.title)
+        lines += _breaking(group)
+        lines += _others(group)
+    for one in pairings(report):
+        lines.append(f"old {one.old}, new {one.new}: {verdict(one)} ({', '.join(one.profiles)})")
+    return "\n".join([*lines, *report.notes]) + "\n"
+
+
+def _breaking(group: Group) -> Iterator[str]:
+    broken = [change for change in group.changes if change.level == "breaking"]
+    for change in broken[:MAX_BREAKING]:
+        whom = ", ".join(side for side, effect in effects(change) if effect.level == "breaking")
+        yield f"  ! {change.owner}: {phrase(change)} (breaks {whom})"
+    if len(broken) > MAX_BREAKING:
+        yield f"  ! and {len(broken) - MAX_BREAKING} more breaking changes"
+
+
+def _others(group: Group) -> Iterator[str]:
+    listed = [change for change in group.changes if change.level != "breaking"]
+    carried = _carried(listed)
+    for action, sign in SIGNS.items():
+        for subject, plural in _PLURALS.items():
+            chosen = [one for one in listed if (one.action, one.subject) == (action, subject)]
+            chosen = [one for one in chosen if subject != "definition" or one.owner not in carried]
+            names = list(dict.fromkeys(_names(chosen)))
+            if names:
+                yield from textwrap.wrap(
+                    f"  {sign} {plural:<13} {', '.join(names)}",
+                    WIDTH,
+                    subsequent_indent=" " * 18,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
+
+
+def _carried(changes: Iterable[Change]) -> set[str]:
+    """Definitions that came or went with a method, as its params or result."""
+    signatures = (one.before or one.after for one in changes if one.subject == "method")
+    return {name for signature in signatures for name in signature.split(" -> ")}
+
+
+def _names(changes: list[Change]) -> Iterator[str]:
+    """What changed, by name; a member that many definitions share, once."""
+    owners: dict[str, list[str]] = {}
+    for change in changes:
+        owners.setdefault(change.member, []).append(change.owner)
+    for change in changes:
+        own = owners[change.member]
+        if change.subject == "method":
+            yield change.owner.partition(" (")[0]
+        elif not change.member:
+            yield change.owner
+        elif len(own) <= 1:
+            yield f"{change.owner}.{change.member}"
+        else:
+            more = f" and {len(own) - MAX_OWNERS} more" if len(own) > MAX_OWNERS else ""
+            yield f"{change.member} of {', '.join(own[:MAX_OWNERS])}{more}"
