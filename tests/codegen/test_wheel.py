@@ -169,8 +169,17 @@ def test_bindings_hold_the_package_and_nothing_else(bindings: Path) -> None:
 def test_bindings_metadata(bindings: Path) -> None:
     found = metadata(bindings)
     assert (found["Name"], found["Version"], found["Requires-Python"]) == ("acp-bindings", __version__, ">=3.11")
-    always = [one for one in found.get_all("Requires-Dist") or () if "extra ==" not in one]
-    assert [re.split(r"[<>=!~ ]", one)[0] for one in always] == ["msgspec"]
+    needed: dict[str, list[str]] = {}
+    for one in found.get_all("Requires-Dist") or ():
+        name, _, condition = one.partition(";")
+        extra = re.search(r"extra == '(\w+)'", condition)
+        needed.setdefault(extra[1] if extra else "", []).append(re.split(r"[<>=!~ ]", name)[0])
+    assert needed == {
+        "": ["msgspec"],
+        "cli": ["click", "rich"],
+        "http": ["httpx-sse", "httpx[http2]", "starlette", "uvicorn"],
+        "ws": ["websockets"],
+    }
     assert found["License-Expression"] == "Apache-2.0"
     assert found["Description-Content-Type"] == "text/markdown" and "# acp-bindings" in str(found.get_payload())
     assert "Typing :: Typed" in (found.get_all("Classifier") or ())

@@ -1,0 +1,128 @@
+"""Agents over HTTP: POSTs and server-sent events, or a WebSocket, on one path.
+
+Needs `pip install acp-bindings[http]`, and for WebSockets `acp-bindings[http,ws]`.
+
+    app = http.app(MyAgent)                 # ASGI: `uvicorn mymodule:app`, or mount it in an app of your own
+    asyncio.run(http.serve(MyAgent))        # the same under uvicorn, on http://127.0.0.1:8000/acp
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
+from .runtime.web import settings as defaults
+from .runtime.web.settings import AgentFactory, Authenticator
+
+if TYPE_CHECKING:
+    from .runtime.web.app import AcpApp
+
+
+def app(
+    agent_factory: AgentFactory,
+    *,
+    path: str = defaults.PATH,
+    token: str | None = None,
+    authenticate: Authenticator | None = None,
+    allowed_origins: Sequence[str] | None = None,
+    affinity: str | None = None,
+    affinity_cookie: str = defaults.AFFINITY_COOKIE,
+    subprotocols: Sequence[str] = (),
+    max_message: int = MAX_MESSAGE,
+    max_connections: int = defaults.MAX_CONNECTIONS,
+    max_sessions: int = defaults.MAX_SESSIONS,
+    max_output: int = MAX_OUTPUT,
+    max_kept: int = defaults.MAX_KEPT,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_queued: int = MAX_QUEUED,
+    body_timeout: float = defaults.BODY_TIMEOUT,
+    opening_timeout: float = defaults.OPENING_TIMEOUT,
+    idle_timeout: float = defaults.IDLE_TIMEOUT,
+    silence_timeout: float | None = defaults.SILENCE_TIMEOUT,
+    keep_alive: float = defaults.KEEP_ALIVE,
+    strict: bool = False,
+    observer: Observer | None = None,
+) -> AcpApp:
+    """An ASGI app (starlette) that serves agents over HTTP and WebSocket on `path`.
+
+    `agent_factory()` makes the agent of each connection, or a list of them, one for each protocol version; it may be a
+    coroutine function, and runs in the context of the request that opens the connection, so that it reads the context
+    variables that the authenticator has set.
+
+    Who may come in: with `token`, callers that send `Authorization: Bearer <token>`; with `authenticate(headers)`,
+    those for whom it returns a principal (a user's name, say), not None. A connection belongs to the principal that
+    opened it: to anybody else, its id is as unknown as any other. Pages in a browser name their origin:
+    `allowed_origins` (`"https://chat.example.com"`, or `"*"`) are those that may come in, by default on a loopback
+    address those of this machine, elsewhere those of the host that was asked. Callers without `Origin` are no pages.
+
+    `affinity` is the value of a cookie that tells a proxy which process a client's connection lives in. WebSockets get
+    a subprotocol only if they ask for one of `subprotocols`.
+
+    Limits: bytes of a message; connections; sessions of one connection; bytes that wait on one stream, and on all of
+    one connection, before those who write wait; requests that are unanswered at once; bytes of notifications that wait
+    for their handlers. Times, in seconds: for a body, beside what large ones need; for a WebSocket to bring
+    `initialize`; until a connection that nobody uses ends; until a silent WebSocket is closed (None: never); between
+    comments on a silent stream. A server has limits of its own: uvicorn closes WebSockets for messages over 16 MiB
+    (`--ws-max-size`), and needs `--timeout-graceful-shutdown` to end while streams are open; `serve` sets both.
+
+    Mounted in another app, call `await app.shutdown()` when that ends. Raises ImportError without starlette, ValueError
+    for both a token and an authenticator. Log: `acp_bindings.http`.
+    """
+    try:
+        from .runtime.web.app import AcpApp
+    except ImportError as error:
+        raise _missing(error) from error
+    settings = defaults.Settings(
+        max_message=max_message,
+        max_connections=max_connections,
+        max_sessions=max_sessions,
+        max_output=max_output,
+        max_kept=max_kept,
+        max_in_flight=max_in_flight,
+        max_queued=max_queued,
+        body_timeout=body_timeout,
+        opening_timeout=opening_timeout,
+        idle_timeout=idle_timeout,
+        silence_timeout=silence_timeout,
+        keep_alive=keep_alive,
+        strict=strict,
+        observer=observer,
+        subprotocols=tuple(subprotocols),
+    )
+    return AcpApp(
+        agent_factory,
+        settings,
+        path=path,
+        token=token,
+        authenticate=authenticate,
+        allowed_origins=allowed_origins,
+        affinity=None if affinity is None else (affinity_cookie, affinity),
+    )
+
+
+async def serve(
+    agent_factory: AgentFactory,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    on_start: Callable[[str], object] | None = None,
+    uvicorn_options: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> None:
+    """Serve agents with uvicorn until SIGINT or SIGTERM. `options` are those of `app`, `uvicorn_options` uvicorn's.
+
+    `on_start(url)` is told where; port 0 takes a free one. Connections live in this process: for more than one, run
+    each on a port of its own behind a proxy that goes by the affinity cookie. Raises ValueError for more than one
+    worker, ImportError without uvicorn; exits where the port is taken.
+    """
+    try:
+        from .runtime.web.running import run
+    except ImportError as error:
+        raise _missing(error) from error
+    await run(app(agent_factory, **options), host, port, workers, on_start, uvicorn_options)
+
+
+def _missing(error: ImportError) -> ImportError:
+    return ImportError(f"{error.name} is needed for this: pip install acp-bindings[http]", name=error.name)
