@@ -162,15 +162,11 @@ def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapp
 
     named = {name for view in listed for name in (view.params, view.result)} - {"None"}
     named |= {name for side in sides for name in (side.info, side.capabilities)} - {"Any"}
-<<<<<<< HEAD
     words = session_words(profile)
     if words is not None:
         named |= {words.server} - {"Any"}
-=======
     kinds = {type(part).__name__ for one in profile.methods for need in one.needs or () for part in ir.parts(need)}
     kinds |= {"Advertised"} if profile.opening and profile.opening.offered else set()
-    used = [(".models", sorted(named - borrowed)), (f"{common['stable']}.models", sorted(named & borrowed))]
->>>>>>> update
     return {
         **common,
         "methods": listed,

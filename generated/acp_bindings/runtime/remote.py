@@ -10,20 +10,13 @@ from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
     from .connection import Connection
-<<<<<<< HEAD
+    from .gates import StateOf
     from .sessions.inbox import Inbox
 
 
 class Remote:
-    """Calls the other side over one connection. `initialized` is what it answered to `initialize`, `inbox` has the
+    """Calls the other side over one connection. `initialized` is what it said in `initialize`, `inbox` has the
     sessions that are open with it.
-=======
-    from .gates import StateOf
-
-
-class Remote:
-    """Calls the other side over one connection. `initialized` is what it said in `initialize`.
->>>>>>> update
 
     A call that needs what was not advertised raises CapabilityError, and nothing is sent; extensions are free.
     `strict` validates every message before it is sent (`check`); what is wrong raises ValueError and nothing is sent.
@@ -45,13 +38,9 @@ class Remote:
     ) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
-<<<<<<< HEAD
-        return self.connection.request(method, request, spec.result, timeout=timeout, then=then)
-=======
         if spec.needs:
             self._check(spec, request)
-        return self.connection.request(method, request, spec.result, timeout=timeout)
->>>>>>> update
+        return self.connection.request(method, request, spec.result, timeout=timeout, then=then)
 
     def _notify(self, method: str, notification: Any) -> Awaitable[None]:
         spec = self._methods[self._side, "notification", method]
