@@ -13,9 +13,9 @@ from msgspec import UNSET, UnsetType
 
 Mark: TypeAlias = Literal["invalid", "unknown", "extension", "tolerated", "ignored", "repeated", "unmatched", "unread"]
 """`invalid` fails the message. `unknown` is a variant, value or method that this version does not have, `extension` one
-that is somebody's own, by the underscore of its name. `tolerated` is invalid, but a tolerance rule drops it; `ignored` is a
-property that nothing reads, `repeated` one that is there more than once, of which the last counts. `unmatched` is an
-answer to no call that was seen, `unread` what is nested too deeply to be looked into.
+that is somebody's own, by the underscore of its name. `tolerated` is invalid, but a tolerance rule drops it. `ignored` is
+a property that nothing reads, `repeated` one that is there more than once: the last counts. `unmatched` is an answer to
+no call that was seen, `unread` what is nested too deeply to be looked into.
 """
 HARMLESS: frozenset[Mark] = frozenset({"extension"})
 """Marks that `--strict` does not count either."""
@@ -51,8 +51,8 @@ class Message(msgspec.Struct, kw_only=True):
     """One message of a transcript, or one bare value.
 
     `direction` is as the transcript says it. `side` receives the method, `type` is what its params or its result are
-    read as, None where nobody knows, and `answers` the line of the call that this answers. Of what is malformed or noise,
-    the tree is the start of the text, up to where it goes wrong.
+    read as, None where nobody knows, and `answers` the line of the call that this answers. Of what is malformed, the
+    tree is the text up to where it goes wrong; of noise, its start.
     """
 
     line: int

@@ -105,8 +105,8 @@ class Printer:
         worst = next((mark for mark in SIGNS if any(one.mark == mark for one in found)), None)
         sign, colour = SIGNS[worst] if worst else (" ", "")
         text = Text(f"{sign} ", colour).append(" " * (indent - 2))
-        self._label(text, item)
-        self._value(text, item, colour)
+        self._label(text, item, depth)
+        self._value(text, item)
         inline = len(found) == 1 and not item.children and len(text) + 3 + len(_said(found[0])) <= self.width
         if inline:
             text.append("   ").append(_said(found[0]), colour)
@@ -117,7 +117,7 @@ class Printer:
         for child in item.children:
             self._item(child, depth + 1, told)
 
-    def _label(self, text: Text, item: Item) -> None:
+    def _label(self, text: Text, item: Item, depth: int) -> None:
         """The Python name, and the name on the wire where that is another."""
         if item.name is not None:
             text.append(item.name, "cyan")
@@ -125,15 +125,11 @@ class Printer:
                 text.append(f" ({self._cut(str(item.wire), 0)})", "dim")
             text.append(": ", "dim")
         elif item.wire is not None:
-            # Quoted, so that it is not taken for an attribute; params and the like are parts of the envelope.
-            bare = isinstance(item.wire, int) or "/" not in item.pointer[1:]
-            wire = str(item.wire) if bare else _json(item.wire)
+            # Quoted where it may be taken for an attribute, which a part of the envelope is not.
+            wire = str(item.wire) if isinstance(item.wire, int) or not depth else _json(item.wire)
             text.append(self._cut(wire, 0), "dim").append(": ", "dim")
 
-    def _value(self, text: Text, item: Item, colour: str) -> None:
-        if item.state == "missing":
-            text.append("missing", colour)
-            return
+    def _value(self, text: Text, item: Item) -> None:
         if item.type[:1].isupper():
             text.append(item.type, "bold green")
             text.append("" if item.value is UNSET else " ")
