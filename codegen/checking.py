@@ -152,8 +152,9 @@ def _stale(loaded: Loaded, schema_dir: Path) -> Iterator[Finding]:
 def _unknown_methods(loaded: Loaded, version: str) -> Iterator[Diagnostic]:
     capabilities = loaded.overlays[version].capabilities
     known = {method.name for profile in loaded.profiles if profile.version == version for method in profile.methods}
-    for table, listed in (*capabilities.baseline.items(), ("unhandled", capabilities.unhandled)):
-        for name in sorted(set(listed) - known):
+    tables = {f"[baseline] {name}": set(methods) for name, methods in capabilities.baseline.items()}
+    for table, listed in (tables | {"[unhandled]": set(capabilities.unhandled)}).items():
+        for name in sorted(listed - known):
             found = f"the method {name}, which no schema of this version has"
             yield Diagnostic(f"{FILE} {table}", found, "a method; take it out or mend it")
 

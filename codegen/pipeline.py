@@ -62,9 +62,15 @@ def load(schema_dir: Path, profiles: Sequence[str]) -> list[ir.Profile]:
 
 
 def load_with_overlays(
-    schema_dir: Path, profiles: Sequence[str], instead: Mapping[str, LoadedSchema] | None = None
+    schema_dir: Path,
+    profiles: Sequence[str],
+    instead: Mapping[str, LoadedSchema] | None = None,
+    is_gated: bool = True,
 ) -> Loaded:
-    """As `load`, but stale annotations are no problem. `instead` has schemas to take in place of the folder's."""
+    """As `load`, but stale annotations are no problem. `instead` has schemas to take in place of the folder's.
+
+    Without `is_gated`, capabilities.toml is left aside.
+    """
     overlays: dict[str, Overlay] = {}
     found: list[ir.Profile] = []
     problems: list[Diagnostic] = []
@@ -72,7 +78,7 @@ def load_with_overlays(
         version = name.partition("/")[0]
         try:
             loaded = (instead or {}).get(name) or load_profile(schema_dir, name)
-            overlay = overlays.get(version) or _overlay(schema_dir / version)
+            overlay = overlays.get(version) or _overlay(schema_dir / version, is_gated)
             overlays[version] = overlay
             source = ir.Source(loaded.source, loaded.version, loaded.sha256)
             lowered = lower(
@@ -86,8 +92,9 @@ def load_with_overlays(
     return Loaded(found, overlays)
 
 
-def _overlay(folder: Path) -> Overlay:
-    return Overlay(load_names(folder), load_docs(folder), load_capabilities(folder))
+def _overlay(folder: Path, is_gated: bool) -> Overlay:
+    capabilities = load_capabilities(folder) if is_gated else Capabilities()
+    return Overlay(load_names(folder), load_docs(folder), capabilities)
 
 
 def generate(schema_dir: Path, profiles: Sequence[str], package: str, project: bool) -> dict[str, str]:

@@ -6,29 +6,31 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from codegen import ir, names
+from codegen.annotations import path_key
 from codegen.schema.lock import toml_text
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def docs_stubs(profiles: Sequence[ir.Profile], version: str, places: Iterable[str]) -> str:
-    """Entries of docs.toml for what `undocumented` lists of a version: `Name` and `Name.wireName`."""
-    owners = {name: owner for one in profiles if one.version == version for name, owner in _owners(one).items()}
-    own: dict[str, None] = {}
-    fields: dict[str, dict[str, None]] = {}
+    """Entries of docs.toml for what `undocumented` lists of a version: `Name` and `Name.wireName`.
+
+    A class that is no definition goes by its union and the tags that lead to it, whatever it is called later.
+    """
+    variants = {name: way for one in profiles if one.version == version for name, way in _variants(one).items()}
+    tables: dict[tuple[str, str], dict[str, None]] = {}
     for place in places:
         name, _, wire = place.partition(".")
-        if wire:
-            fields.setdefault(owners.get(name) or _original(name), {})[wire] = None
-        else:
-            own[_original(name)] = None
-    tables = []
-    for name in dict.fromkeys([*own, *fields]):
-        lines = [f"[{_key(name)}]", 'doc = ""'] if name in own else []
-        if name in fields:
-            lines += [f"[{_key(name)}.fields]", *(f'{_key(wire)} = ""' for wire in fields[name])]
-        tables.append("\n".join(lines) + "\n")
-    return "\n".join(tables)
+        union, path = variants.get(name, (_original(name), ""))
+        table, key = ("fields", wire) if wire else ("variants", path) if path else ("", "doc")
+        tables.setdefault((union, table), {})[key] = None
+    order = list(dict.fromkeys(owner for owner, _ in tables))
+    texts: dict[str, str] = {}
+    for owner, table in sorted(tables, key=lambda one: (order.index(one[0]), one[1])):
+        header = f"[{_key(owner)}.{table}]" if table else f"[{_key(owner)}]"
+        lines = [header, *(f'{_key(key)} = ""' for key in tables[owner, table])]
+        texts[owner] = texts.get(owner, "") + "\n".join(lines) + "\n"
+    return "\n".join(texts.values())
 
 
 def names_stubs(uncurated: Mapping[tuple[str, str], str]) -> str:
@@ -42,25 +44,22 @@ def names_stubs(uncurated: Mapping[tuple[str, str], str]) -> str:
     return "\n".join(tables)
 
 
-def _owners(profile: ir.Profile) -> dict[str, str]:
-    """For each class that no definition is: the union whose entry documents its properties."""
-    owners: dict[str, str] = {}
+def _variants(profile: ir.Profile) -> dict[str, tuple[str, str]]:
+    """For each class that no definition is: the union that it is a variant of, and the key of its tags."""
+    found: dict[str, tuple[str, str]] = {}
 
-    def collect(union: ir.TaggedUnion) -> None:
-        targets = [union.default, union.fallback]
+    def collect(outer: str, union: ir.TaggedUnion, path: tuple[str, ...]) -> None:
         for variant in union.variants:
-            if isinstance(variant.target, str):
-                targets.append(variant.target)
-            else:
-                collect(variant.target)
-        for target in targets:
-            if target and target not in profile.exported:
-                owners.setdefault(target, _original(union.name))
+            here = (*path, variant.value)
+            if isinstance(variant.target, ir.TaggedUnion):
+                collect(outer, variant.target, here)
+            elif variant.target not in profile.exported:
+                found.setdefault(variant.target, (outer, path_key(here)))
 
     for definition in profile.definitions.values():
         if isinstance(definition, ir.TaggedUnion):
-            collect(definition)
-    return owners
+            collect(_original(definition.name), definition, ())
+    return found
 
 
 def _original(name: str) -> str:

@@ -10,6 +10,7 @@ from codegen import __version__
 
 COMMANDS = {
     "check": "Look for whatever needs mending: lock, drift, docs, names, gates.",
+    "diff": "Say what changed from OLD to NEW, and whom it breaks: senders, receivers, Python source.",
     "generate": "Generate the package: OUT/PACKAGE, complete and importable as it lies.",
     "import": "Pin schemas from SOURCE: npm:PACKAGE@VERSION, a folder, a file or a URL.",
     "inspect": "Show what the generator understood: one DEFINITION, or all.",

@@ -15,7 +15,8 @@ from codegen.diff.report import Action
 from codegen.python import Printer
 
 Owner = tuple[str, str]
-_LISTS: Final = Reason("additive", "the attribute is empty where it is absent, and may be left out")
+_LEFT_OUT: Final = Reason("additive", "it may be left out, and reads as empty or as its default")
+_SAME_NAME: Final = Reason("neutral", "the attribute is called as before")
 _SAME_TYPE: Final = Reason("neutral", "the type of the attribute is called as before")
 
 
@@ -112,22 +113,23 @@ def _neighbours(wire: str, listed: list[str], lasting: list[str]) -> tuple[str, 
 
 def _compare(pair: Pair, owner: Owner, old: ir.Field, new: ir.Field) -> None:
     if old.wire != new.wire:
-        _emit(pair, "field-renamed-required" if old.required else "field-renamed-optional", owner, old, new)
+        kind = "field-renamed-required" if old.required else "field-renamed-optional"
+        _emit(pair, kind, owner, old, new, python=_SAME_NAME if old.name == new.name else None)
     elif old.name != new.name and old.name and new.name:
         _emit(pair, "field-member", owner, old, new, before=old.name, after=new.name)
     if old.required != new.required:
         _requiredness(pair, owner, old, new)
     _nullability(pair, owner, old, new)
     _type(pair, owner, old, new)
-    if old.default != new.default:
+    # Of what is required there is nothing to read where it is absent.
+    if old.default != new.default and not (old.required or new.required):
         _default(pair, owner, old, new)
     before, after = list(notation.marks(old)), list(notation.marks(new))
-    for mark in before:
-        if mark not in after:
-            _emit(pair, "field-strict", owner, old, new, before=mark, after=", ".join(after) or "strict")
-    for mark in after:
-        if mark not in before:
-            _emit(pair, "field-tolerant", owner, old, new, before=", ".join(before) or "strict", after=mark)
+    lost, got = [mark for mark in before if mark not in after], [mark for mark in after if mark not in before]
+    if lost:
+        _emit(pair, "field-strict", owner, old, new, before=", ".join(lost), after="")
+    if got:
+        _emit(pair, "field-tolerant", owner, old, new, before="", after=", ".join(got))
 
 
 def _requiredness(pair: Pair, owner: Owner, old: ir.Field, new: ir.Field) -> None:
@@ -135,8 +137,9 @@ def _requiredness(pair: Pair, owner: Owner, old: ir.Field, new: ir.Field) -> Non
         _emit(pair, "field-now-required", owner, old, new, before="optional", after="required")
         return
     printer = Printer(pair.new.definitions)
-    python = None if printer.is_optional(new) else _LISTS
-    _emit(pair, "field-now-optional", owner, old, new, before="required", after="optional", python=python)
+    python = None if printer.is_optional(new) else _LEFT_OUT
+    after = f"optional, default {new.default.json}" if new.default else "optional"
+    _emit(pair, "field-now-optional", owner, old, new, before="required", after=after, python=python)
 
 
 def _nullability(pair: Pair, owner: Owner, old: ir.Field, new: ir.Field) -> None:

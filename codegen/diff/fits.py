@@ -112,10 +112,14 @@ class Fitting:
             case ir.Nullable(inner):
                 return READS if writes == _NULL else self.type(writes, inner)
             case ir.Choice(options):
-                return best(self.type(writes, option) for option in options)
+                return self._any_of(writes, options, reads)
             case ir.Ref(name) if isinstance(union := self.read[name], ir.UntaggedUnion):
-                return best(self.type(writes, option) for option in union.options)
+                return self._any_of(writes, union.options, reads)
         return self._one(writes, reads)
+
+    def _any_of(self, writes: ir.Type, options: Iterable[ir.Type], reads: ir.Type) -> Fit:
+        found = best(self.type(writes, option) for option in options)
+        return _misfit(writes, reads) if found.verdict == "refuses" else found
 
     def _parts(self, writes: ir.Type) -> list[ir.Type] | None:
         """The alternatives that a type is made of; None for one that is whole."""
@@ -136,7 +140,7 @@ class Fitting:
         return None
 
     def _one(self, writes: ir.Type, reads: ir.Type) -> Fit:
-        refused = Fit("refuses", f"{notation.of_type(writes)} is not {notation.of_type(reads)}")
+        refused = _misfit(writes, reads)
         match writes, reads:
             case ir.Scalar(), ir.Scalar():
                 return READS if _within(writes, reads) else refused
@@ -213,6 +217,10 @@ class Fitting:
         if not isinstance(target, str):
             return Fit("refuses", f"{union.tag} {value!r} is unknown")
         return READS if (writes.name, target) in self.same else self.object(writes, self.read[target])
+
+
+def _misfit(writes: ir.Type, reads: ir.Type) -> Fit:
+    return Fit("refuses", f"{notation.of_type(writes)} does not fit {notation.of_type(reads)}")
 
 
 def tagged(definition: ir.Definition) -> ir.TaggedUnion | None:

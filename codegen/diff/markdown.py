@@ -6,21 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from codegen.diff import words
 from codegen.diff.report import Change, Level, Report
-from codegen.diff.words import (
-    LEGEND,
-    SIGNS,
-    Group,
-    counts,
-    detail,
-    effects,
-    grouped,
-    origins,
-    pairings,
-    phrase,
-    verdict,
-    ways,
-)  # fmt: skip
 from codegen.inspect import printable
 
 _MARKS: Final[dict[Level, str]] = {"breaking": "**breaking**", "additive": "additive", "neutral": "-"}
@@ -39,41 +26,43 @@ def escaped(text: str) -> str:
 
 
 def _lines(report: Report) -> Iterator[str]:
-    yield f"# {escaped(origins(report.old))} → {escaped(origins(report.new))}"
+    yield f"# {escaped(words.origins(report.old))} → {escaped(words.origins(report.new))}"
     yield ""
-    yield f"{counts(report.changes)}."
+    yield f"{words.counts(report.changes)}."
     yield ""
     yield from (f"> {escaped(note)}\n" for note in report.notes)
     yield "| peers | profiles | |"
     yield "| --- | --- | --- |"
-    for one in pairings(report):
-        yield f"| old {one.old}, new {one.new} | {', '.join(one.profiles)} | {verdict(one)} |"
+    for one in words.pairings(report):
+        yield f"| old {one.old}, new {one.new} | {', '.join(one.profiles)} | {words.verdict(one)} |"
     yield ""
-    yield from (f"- *{side}*: {text}" for side, text in LEGEND)
-    for group in grouped(report):
+    yield from (f"- *{side}*: {text}" for side, text in words.LEGEND)
+    for group in words.grouped(report):
         yield from _group(group)
 
 
-def _group(group: Group) -> Iterator[str]:
+def _group(group: words.Group) -> Iterator[str]:
     yield f"\n## {escaped(group.title)}\n"
-    yield f"{counts(group.changes)}."
-    for owner, changes in group.owners:
-        way = ways(changes[0].flows)
+    yield f"{words.counts(group.changes)}."
+    for owner, changes in group.told:
+        way = words.ways(changes[0].flows)
         yield f"\n### {escaped(owner)}\n"
         if way:
             yield f"{way}\n"
         yield "| | change | senders | receivers | Python |"
         yield "| --- | --- | --- | --- | --- |"
         yield from map(_row, changes)
+    if group.redocumented:
+        yield f"\nDocumented otherwise: {escaped(', '.join(group.redocumented))}."
 
 
 def _row(change: Change) -> str:
-    told = escaped(phrase(change))
-    if detail(change):
-        told += f": {escaped(detail(change))}"
+    told = escaped(words.phrase(change))
+    if words.detail(change):
+        told += f": {escaped(words.detail(change))}"
     told += "".join(f"<br>*{escaped(note)}*" for note in change.notes)
     cells = (
         _MARKS[effect.level] + (f"<br>{escaped(effect.reason)}" if effect.level == "breaking" else "")
-        for _, effect in effects(change)
+        for _, effect in words.effects(change)
     )
-    return f"| {escaped(SIGNS[change.action])} | {told} | {' | '.join(cells)} |"
+    return f"| {escaped(words.SIGNS[change.action])} | {told} | {' | '.join(cells)} |"

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
 from codegen import ir
+from codegen.diff import notation
 from codegen.diff.flows import back, calls
 from codegen.diff.pair import Pair
 from codegen.diff.reasons import by_fit
@@ -32,7 +33,7 @@ def compare_methods(pair: Pair) -> None:
             pair.emit("method-removed", "removed", "method", owner, "", signature(method), flows=calls(method))
     for key, method in come.items():
         if key not in moved.values():
-            notes = (f"needs {gate(method)}",) if gate(method) else ()
+            notes = tuple(f"needs {need}" for need in gate(method) or ())
             owner = ("", describe(method))
             text = signature(method)
             pair.emit("method-added", "added", "method", owner, "", "", text, flows=calls(method), notes=notes)
@@ -62,10 +63,10 @@ def signature(method: ir.Method) -> str:
     return f"{method.params} -> {method.result or 'null'}" if method.kind == "request" else method.params
 
 
-def gate(method: ir.Method) -> str:
-    """What a method needs before it may be called, in the words of the IR; empty for nothing."""
+def gate(method: ir.Method) -> tuple[str, ...] | None:
+    """What a method needs before it may be called, need by need; None where nobody has said."""
     needs = getattr(method, "needs", None)
-    return str(needs) if needs else ""
+    return None if needs is None else tuple(map(notation.of_need, needs))
 
 
 def _by_key(profile: ir.Profile) -> dict[Key, ir.Method]:
@@ -126,10 +127,12 @@ def _code(method: ir.Method) -> str:
 def _facts(pair: Pair, owner: tuple[str, str], old: ir.Method, new: ir.Method) -> None:
     """The gate, and whatever else the IR says of methods."""
     before, after = gate(old), gate(new)
-    if before != after:
-        kind = "gate-added" if not before else "gate-removed" if not after else "gate-changed"
-        texts = (before or "nothing", after or "nothing")
-        pair.emit(kind, "changed", "method", owner, "", *texts, flows=calls(new))
+    # That somebody began, or ceased, to say it changes nothing in the protocol.
+    if before is not None and after is not None:
+        for need in (one for one in before if one not in after):
+            pair.emit("gate-removed", "removed", "need", owner, need, need, flows=calls(new))
+        for need in (one for one in after if one not in before):
+            pair.emit("gate-added", "added", "need", owner, need, "", need, flows=calls(new))
     for part in fields(ir.Method):
         if part.name not in _COMPARED:
             values: tuple[Any, Any] = (getattr(old, part.name), getattr(new, part.name))

@@ -37,7 +37,7 @@ def _has(profile: ir.Profile, change: Change) -> bool:
             return any(describe(one) == change.owner for one in profile.methods)
         case "promise":
             return change.member in profile.baseline.get(change.owner, ())
-        case "profile" | "protocol":
+        case "profile" | "protocol" | "need":
             return False
     definition = profile.definitions.get(change.owner)
     if definition is None or not change.member:

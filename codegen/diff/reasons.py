@@ -104,10 +104,8 @@ TABLE: Final[dict[str, Entry]] = {
     "definition-docs": Entry(
         "is documented otherwise", _NOT_SENT, _same("nothing that arrives changes"), _same("docstrings only")
     ),
-    "base-gained": Entry("inherits", _NOT_SENT, _NOT_SENT, _adds("it passes for its base class too")),
-    "base-lost": Entry(
-        "does not inherit any more", _NOT_SENT, _NOT_SENT, _breaks("it does not pass for its base class any more")
-    ),
+    "base-gained": Entry("is new", _NOT_SENT, _NOT_SENT, _adds("it passes for its base class too")),
+    "base-lost": Entry("is gone", _NOT_SENT, _NOT_SENT, _breaks("it does not pass for its base class any more")),
     "groups-tightened": Entry(
         "asks for property groups",
         _refused("new receivers refuse objects that have none of the groups asked for, or too many"),
@@ -228,8 +226,8 @@ TABLE: Final[dict[str, Entry]] = {
         _refused("old receivers look for the old tag"),
         _UNTYPED,
     ),
-    "variant-added": Entry("is a new variant", _adds("there is something new to send"), _BY_FIT, _MATCH),
-    "variant-removed": Entry("is no variant any more", _BY_FIT, _GONE, _breaks("the union does not take it")),
+    "variant-added": Entry("is new", _adds("there is something new to send"), _BY_FIT, _MATCH),
+    "variant-removed": Entry("is gone", _BY_FIT, _GONE, _breaks("the union does not take it")),
     "variant-class": Entry("has another class", _BY_FIT, _BY_FIT, _breaks("a `match` for the old class fails")),
     "variant-untagged-added": Entry(
         "may come without a tag",
@@ -255,9 +253,9 @@ TABLE: Final[dict[str, Entry]] = {
         _refused("old receivers refuse it"),
         _UNTYPED,
     ),
-    "option-added": Entry("is a new alternative", _adds("there is something new to send"), _BY_FIT, _MATCH),
+    "option-added": Entry("is new", _adds("there is something new to send"), _BY_FIT, _MATCH),
     "option-removed": Entry(
-        "is no alternative any more",
+        "is gone",
         _BY_FIT,
         _GONE,
         _breaks("the union does not take it"),
@@ -276,28 +274,28 @@ TABLE: Final[dict[str, Entry]] = {
         _breaks("text in general does not fit it any more"),
     ),
     "value-added-open": Entry(
-        "is a new value",
+        "is new",
         _adds("there is something new to send"),
         _adds("old receivers keep it as an unknown value"),
         _adds("a new known value"),
     ),
     "value-added-closed": Entry(
-        "is a new value", _adds("there is something new to send"), _refused("old receivers refuse it"), _MATCH
+        "is new", _adds("there is something new to send"), _refused("old receivers refuse it"), _MATCH
     ),
     "value-removed-open": Entry(
-        "is no known value any more",
+        "is gone",
         _same("new receivers keep it as an unknown value"),
         _GONE,
         _same("any text still fits; it is not among the known values"),
     ),
     "value-removed-constant": Entry(
-        "is no known value any more",
+        "is gone",
         _same("new receivers keep it as an unknown value"),
         _GONE,
         _breaks("the constant is gone"),
     ),
     "value-removed-closed": Entry(
-        "is no value any more",
+        "is gone",
         _refused("new receivers refuse it"),
         _GONE,
         _breaks("it does not fit the type any more"),
@@ -354,31 +352,25 @@ TABLE: Final[dict[str, Entry]] = {
         _UNTYPED,
     ),
     "gate-added": Entry(
-        "needs more before it may be called",
+        "is new",
         _breaks("callers have to see first whether the other side allows it"),
         _same("calls arrive only where they are allowed"),
         _breaks("calls that are not made possible are refused before they are sent"),
     ),
     "gate-removed": Entry(
-        "needs less before it may be called",
+        "is gone",
         _adds("it may be called where it was not allowed before"),
         _breaks("calls arrive that old receivers never made possible"),
         _adds("fewer calls are refused"),
     ),
-    "gate-changed": Entry(
-        "needs something else before it may be called",
-        _breaks("callers have to look at something else before they call"),
-        _breaks("calls arrive that old receivers never made possible"),
-        _breaks("calls that are not made possible are refused before they are sent"),
-    ),
     "promise-added": Entry(
-        "is promised by the capability",
+        "is new",
         _adds("whoever sees the capability may call it"),
         _breaks("old receivers advertise the capability and may not handle the method"),
         _adds("a handler that advertises the capability is expected to have it"),
     ),
     "promise-removed": Entry(
-        "is not promised by the capability any more",
+        "is gone",
         _breaks("new receivers may advertise the capability without handling the method"),
         _same("nothing more is asked of receivers"),
         _same("less is expected of a handler"),

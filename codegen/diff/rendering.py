@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from codegen.diff.data import as_json
+from codegen.diff.html import as_html
 from codegen.diff.markdown import as_markdown
 from codegen.diff.report import Report
 from codegen.diff.text import plain
 
-FORMATS: Final = ("text", "json", "markdown")
+FORMATS: Final = ("text", "json", "markdown", "html")
 
 
 def render(report: Report, format: str) -> str:
     """The report in one of FORMATS, ending in a newline. Raises KeyError for another format."""
-    return {"text": plain, "json": as_json, "markdown": as_markdown}[format](report)
+    return {"text": plain, "json": as_json, "markdown": as_markdown, "html": as_html}[format](report)

@@ -23,7 +23,9 @@ Level = Literal["neutral", "additive", "breaking"]
 LEVELS: Final[tuple[Level, ...]] = ("neutral", "additive", "breaking")
 """From the mildest to the worst."""
 Action = Literal["added", "removed", "changed", "renamed"]
-Subject = Literal["protocol", "profile", "method", "promise", "definition", "capability", "field", "variant", "value"]
+Subject = Literal[
+    "protocol", "profile", "method", "need", "promise", "definition", "base", "capability", "field", "variant", "value"
+]
 Flow: TypeAlias = tuple[str, str]
 """Who sends a thing, and who receives it: `("client", "agent")`."""
 

@@ -1,19 +1,22 @@
-"""Definitions that were matched: what differs in them, by what they are. Fields have a module of their own."""
+"""Definitions that were matched: what differs in them, by what they are. Fields and unions have their own modules."""
 
 from __future__ import annotations
 
 from codegen import ir
 from codegen.diff import notation
 from codegen.diff.fields import Owner, bare, compare_fields, not_null
-from codegen.diff.fits import best, tagged
+from codegen.diff.fits import tagged
 from codegen.diff.pair import Pair
-from codegen.diff.reasons import TABLE, by_fit, variant_gone, variant_new
+from codegen.diff.reasons import TABLE, by_fit
+from codegen.diff.unions import compare_options, compare_unions
 
 
 def compare_definition(pair: Pair, owner: Owner) -> None:
     """All changes of one matched definition."""
     old, new = pair.old.definitions[owner[0]], pair.new.definitions[owner[1]]
-    if (old.doc and new.doc and old.doc != new.doc) or _field_docs(old, new):
+    # The docs of a fallback are made up where the schema has none.
+    told = not isinstance(old, ir.Fallback) and old.doc and new.doc and old.doc != new.doc
+    if told or _field_docs(old, new):
         pair.emit("definition-docs", "changed", "definition", owner)
     if isinstance(old, ir.Alias) and isinstance(new, ir.Alias):
         _aliases(pair, owner, old, new)
@@ -22,7 +25,7 @@ def compare_definition(pair: Pair, owner: Owner) -> None:
         _enums(pair, owner, old, new)
         return
     if isinstance(old, ir.UntaggedUnion) and isinstance(new, ir.UntaggedUnion):
-        _options(pair, owner, old, new)
+        compare_options(pair, owner, old, new)
         return
     first, second = tagged(old), tagged(new)
     same_kind = type(old) is type(new) and not isinstance(old, ir.Enum)
@@ -30,7 +33,7 @@ def compare_definition(pair: Pair, owner: Owner) -> None:
         _shape(pair, owner, old, new)
         return
     if first is not None and second is not None:
-        _unions(pair, owner, first, second)
+        compare_unions(pair, owner, first, second)
     if isinstance(old, ir.Struct) and isinstance(new, ir.Struct):
         _bases(pair, owner, old, new)
     if isinstance(old, ir.Struct | ir.Fallback) and isinstance(new, ir.Struct | ir.Fallback):
@@ -94,25 +97,12 @@ def _range(enum: ir.Enum) -> ir.Scalar:
     return ir.Scalar(enum.kind, enum.minimum, enum.maximum)
 
 
-def _options(pair: Pair, owner: Owner, old: ir.UntaggedUnion, new: ir.UntaggedUnion) -> None:
-    for option in old.options:
-        if not any(pair.matching.equal(option, other) for other in new.options):
-            forward = best(pair.forward.type(option, other) for other in new.options)
-            text = notation.of_type(option)
-            pair.emit("option-removed", "removed", "variant", owner, text, text, "", wire=(variant_gone(forward), None))
-    for option in new.options:
-        if not any(pair.matching.equal(other, option) for other in old.options):
-            backward = best(pair.backward.type(option, other) for other in old.options)
-            text = notation.of_type(option)
-            pair.emit("option-added", "added", "variant", owner, text, "", text, wire=(None, variant_new(backward)))
-
-
 def _bases(pair: Pair, owner: Owner, old: ir.Struct, new: ir.Struct) -> None:
     before = pair.matching.of.get(old.base) if old.base else None
     if old.base and before != new.base:
-        pair.emit("base-lost", "removed", "definition", owner, old.base, old.base)
+        pair.emit("base-lost", "removed", "base", owner, old.base, old.base)
     if new.base and before != new.base:
-        pair.emit("base-gained", "added", "definition", owner, new.base, "", new.base)
+        pair.emit("base-gained", "added", "base", owner, new.base, "", new.base)
 
 
 def _groups(pair: Pair, owner: Owner, old: ir.Groups | None, new: ir.Groups | None) -> None:
@@ -134,65 +124,3 @@ def _groups(pair: Pair, owner: Owner, old: ir.Groups | None, new: ir.Groups | No
 
 def _demands(groups: ir.Groups | None) -> frozenset[frozenset[str]]:
     return frozenset(frozenset(one.required) for one in groups.groups) if groups else frozenset()
-
-
-# unions
-
-
-def _unions(pair: Pair, owner: Owner, old: ir.TaggedUnion, new: ir.TaggedUnion, path: tuple[str, ...] = ()) -> None:
-    """Two unions; `path` are the tags above them where they are nested in the one that `owner` is."""
-    member = "/".join(path)
-    if old.tag != new.tag:
-        pair.emit("union-tag", "changed", "definition", owner, member, old.tag, new.tag)
-    if (old.fallback is None) != (new.fallback is None):
-        kind = "union-opened" if new.fallback else "union-closed"
-        pair.emit(kind, "changed", "definition", owner, member)
-    if (old.default is None) != (new.default is None):
-        if new.default:
-            pair.emit("variant-untagged-added", "added", "variant", owner, new.default, "", new.default)
-        elif old.default:
-            pair.emit("variant-untagged-removed", "removed", "variant", owner, old.default, old.default)
-    elif old.default and new.default and pair.matching.of.get(old.default) != new.default:
-        _retargeted(pair, owner, old.default, new.default, "/".join((*path, "")))
-    _variants(pair, owner, old, new, path)
-    listed = {one.value for one in (*old.variants, *new.variants)}
-    for value in (one for one in old.excluded if one not in new.excluded and one not in listed):
-        pair.emit("tag-allowed", "added", "value", owner, value, "", value)
-    for value in (one for one in new.excluded if one not in old.excluded and one not in listed):
-        pair.emit("tag-excluded", "removed", "value", owner, value, value)
-
-
-def _variants(pair: Pair, owner: Owner, old: ir.TaggedUnion, new: ir.TaggedUnion, path: tuple[str, ...]) -> None:
-    before, after = ({one.value: one.target for one in union.variants} for union in (old, new))
-    for value, target in before.items():
-        member = "/".join((*path, value))
-        if value not in after:
-            forward = pair.forward.variant(value, target, new)
-            gone = (variant_gone(forward), None)
-            pair.emit("variant-removed", "removed", "variant", owner, member, _called(target), "", wire=gone)
-            continue
-        other = after[value]
-        if isinstance(target, ir.TaggedUnion) and isinstance(other, ir.TaggedUnion):
-            _unions(pair, owner, target, other, (*path, value))
-        elif isinstance(target, ir.TaggedUnion) or isinstance(other, ir.TaggedUnion):
-            fits = (pair.forward.variant(value, target, new), pair.backward.variant(value, other, old))
-            names = (_called(target), _called(other))
-            pair.emit("variant-class", "changed", "variant", owner, member, *names, wire=by_fit(*fits))
-        elif pair.matching.of.get(target) != other:
-            _retargeted(pair, owner, target, other, member)
-    for value, target in after.items():
-        if value not in before:
-            backward = pair.backward.variant(value, target, old)
-            come = (None, variant_new(backward))
-            member = "/".join((*path, value))
-            pair.emit("variant-added", "added", "variant", owner, member, "", _called(target), wire=come)
-
-
-def _retargeted(pair: Pair, owner: Owner, old: str, new: str, member: str) -> None:
-    before, after = pair.old.definitions[old], pair.new.definitions[new]
-    fits = (pair.forward.object(before, after), pair.backward.object(after, before))
-    pair.emit("variant-class", "changed", "variant", owner, member, old, new, wire=by_fit(*fits))
-
-
-def _called(target: str | ir.TaggedUnion) -> str:
-    return target if isinstance(target, str) else target.name

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from codegen.diff import words
 from codegen.diff.report import Change, Report
-from codegen.diff.words import SIGNS, Group, counts, effects, grouped, origins, pairings, phrase, verdict
 
 WIDTH: Final = 110
 """Columns of a line."""
@@ -19,7 +19,9 @@ _PLURALS: Final = {
     "protocol": "protocol",
     "profile": "profiles",
     "method": "methods",
+    "need": "needs",
     "promise": "promises",
+    "base": "base classes",
     "capability": "capabilities",
     "field": "fields",
     "variant": "variants",
@@ -30,29 +32,29 @@ _PLURALS: Final = {
 
 def summary(report: Report) -> str:
     """A few lines of plain text, ending in a newline. Names come from schemas: not for a terminal as they are."""
-    lines = [f"{origins(report.old)} -> {origins(report.new)}: {counts(report.changes)}"]
-    for group in grouped(report):
+    lines = [f"{words.origins(report.old)} -> {words.origins(report.new)}: {words.counts(report.changes)}"]
+    for group in words.grouped(report):
         lines.append(group.title)
         lines += _breaking(group)
         lines += _others(group)
-    for one in pairings(report):
-        lines.append(f"old {one.old}, new {one.new}: {verdict(one)} ({', '.join(one.profiles)})")
+    for one in words.pairings(report):
+        lines.append(f"old {one.old}, new {one.new}: {words.verdict(one)} ({', '.join(one.profiles)})")
     return "\n".join([*lines, *report.notes]) + "\n"
 
 
-def _breaking(group: Group) -> Iterator[str]:
+def _breaking(group: words.Group) -> Iterator[str]:
     broken = [change for change in group.changes if change.level == "breaking"]
     for change in broken[:MAX_BREAKING]:
-        whom = ", ".join(side for side, effect in effects(change) if effect.level == "breaking")
-        yield f"  ! {change.owner}: {phrase(change)} (breaks {whom})"
+        whom = ", ".join(side for side, effect in words.effects(change) if effect.level == "breaking")
+        yield f"  ! {change.owner}: {words.phrase(change)} (breaks {whom})"
     if len(broken) > MAX_BREAKING:
         yield f"  ! and {len(broken) - MAX_BREAKING} more breaking changes"
 
 
-def _others(group: Group) -> Iterator[str]:
+def _others(group: words.Group) -> Iterator[str]:
     listed = [change for change in group.changes if change.level != "breaking"]
     carried = _carried(listed)
-    for action, sign in SIGNS.items():
+    for action, sign in words.SIGNS.items():
         for subject, plural in _PLURALS.items():
             chosen = [one for one in listed if (one.action, one.subject) == (action, subject)]
             chosen = [one for one in chosen if subject != "definition" or one.owner not in carried]

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from codegen.diff.reasons import TABLE
-from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Level, Origin, Pairing, Report
+from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Origin, Pairing, Report, Subject, worst
 
 SIGNS: Final[Mapping[Action, str]] = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}
+DOCS: Final = "definition-docs"
 SIDES: Final = ("senders", "receivers", "python")
 """The three classes of a change, in the order in which they are shown."""
 LEGEND: Final = (
@@ -18,7 +19,7 @@ LEGEND: Final = (
     ("receivers", "who reads by the old schema meets who writes by the new one"),
     ("python", "source code that uses the generated package"),
 )
-_LABELS: Final = {"field": "field", "capability": "capability", "variant": "variant", "value": "value", "promise": ""}
+_LABELS: Final[Mapping[Subject, str]] = {"base": "base class", "promise": "promise of", "protocol": "", "profile": ""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +37,31 @@ class Group:
     def changes(self) -> list[Change]:
         return [change for _, changes in self.owners for change in changes]
 
+    @property
+    def told(self) -> list[tuple[str, list[Change]]]:
+        """The owners with more to tell than that their documentation changed."""
+        listed = ((owner, [one for one in changes if one.kind != DOCS]) for owner, changes in self.owners)
+        return [(owner, changes) for owner, changes in listed if changes]
+
+    @property
+    def redocumented(self) -> list[str]:
+        """The owners of which the documentation changed."""
+        return [change.owner for change in self.changes if change.kind == DOCS]
+
 
 def grouped(report: Report) -> list[Group]:
-    """The changes by profiles, then by owner, in the order of the report."""
+    """The changes by profiles, then by owner, those that break most first, else in the order of the report."""
     found: dict[tuple[str, ...], dict[str, list[Change]]] = {}
     for change in report.changes:
         found.setdefault(change.profiles, {}).setdefault(change.owner, []).append(change)
     order = {name: index for index, name in enumerate(report.profiles)}
     ranked = sorted(found, key=lambda profiles: ([order[name] for name in profiles[:1]], -len(profiles), profiles))
-    return [
-        Group(profiles, tuple((owner, tuple(changes)) for owner, changes in found[profiles].items()))
-        for profiles in ranked
-    ]
+    return [Group(profiles, tuple(_worst_first(found[profiles]))) for profiles in ranked]
+
+
+def _worst_first(owners: Mapping[str, list[Change]]) -> list[tuple[str, tuple[Change, ...]]]:
+    listed = [(owner, tuple(changes)) for owner, changes in owners.items()]
+    return sorted(listed, key=lambda item: -LEVELS.index(worst(change.level for change in item[1])))
 
 
 def effects(change: Change) -> list[tuple[str, Effect]]:
@@ -57,7 +71,7 @@ def effects(change: Change) -> list[tuple[str, Effect]]:
 
 def phrase(change: Change) -> str:
     """What happened, without its owner: `field background is new`."""
-    label = _LABELS.get(change.subject, "")
+    label = _LABELS.get(change.subject, change.subject)
     return " ".join(part for part in (label, change.member, TABLE[change.kind].title) if part)
 
 
@@ -76,7 +90,7 @@ def ways(flows: Iterable[Flow]) -> str:
         if (other, one) not in left:
             told.append(f"{one} to {other}")
         elif one < other:
-            told.append(f"{one} and {other} to each other")
+            told.append(f"{one} and {other} both ways")
     return ", ".join(told)
 
 
@@ -110,12 +124,3 @@ def pairings(report: Report) -> list[Pairing]:
     for one in report.pairings:
         found.setdefault((one.old, one.new, one.breaking), []).extend(one.profiles)
     return [Pairing(tuple(profiles), *key) for key, profiles in found.items()]
-
-
-def level_of(changes: Iterable[Change]) -> Mapping[str, Level]:
-    """The worst class of several changes, for each heading."""
-    listed = list(changes)
-    return {
-        side: max((dict(effects(change))[side].level for change in listed), key=LEVELS.index, default="neutral")
-        for side in SIDES
-    }

@@ -12,7 +12,7 @@ import re
 import reprlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from codegen.errors import CodegenError, Diagnostic, fail
 
@@ -161,12 +161,39 @@ def _is_regex(value: object) -> bool:
 
 
 def _metaschema() -> Validator:
+    """A validator by the 2020-12 metaschema, its vocabularies taken together in one document.
+
+    Published, these are eight documents that refer to each other by `$dynamicRef`, so that others may extend them. Here
+    nobody does, and following such references at every step takes six times as long.
+    """
     # Imported here: generating from a locked schema does without it, and it takes its time.
     from jsonschema import Draft202012Validator, FormatChecker
+    from jsonschema_specifications import REGISTRY
 
+    root = Draft202012Validator.META_SCHEMA
+    vocabularies = (REGISTRY.contents(urljoin(DIALECT, one["$ref"])) for one in root["allOf"])
+    whole: dict[str, Any] = {"type": root["type"], "properties": {}, "$defs": {}}
+    for part in (root, *vocabularies):
+        for keyword in ("properties", "$defs"):
+            whole[keyword].update(_localised(part.get(keyword, {})))
     formats = FormatChecker(formats=())
     formats.checks("regex", raises=(re.error, OverflowError, RecursionError))(_is_regex)
-    return Draft202012Validator(Draft202012Validator.META_SCHEMA, format_checker=formats)
+    return Draft202012Validator(whole, format_checker=formats)
+
+
+def _localised(node: Any) -> Any:
+    """A piece of a vocabulary, whose references lead to the place of the same name in the one document."""
+    if isinstance(node, list):
+        return [_localised(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    # A keyword of these names holds text; a property of theirs, a schema.
+    if isinstance(node.get("$dynamicRef"), str):
+        return {"$ref": "#"}
+    found = {key: _localised(value) for key, value in node.items()}
+    if isinstance(node.get("$ref"), str):
+        found["$ref"] = "#" + node["$ref"].partition("#")[2]
+    return found
 
 
 def _dialect(schema: dict[str, Any]) -> Iterator[_Problem]:

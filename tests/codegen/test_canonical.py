@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from codegen.errors import CodegenError
-from codegen.schema.canonical import MAX_DEPTH, canonical, check_metaschema, parse, pointer, strip
+from codegen.schema.canonical import MAX_DEPTH, _metaschema, canonical, check_metaschema, parse, pointer, strip
 
 
 def parse_problem(data: bytes) -> str:
@@ -239,3 +240,30 @@ def test_depth_bound_is_within_reach_of_the_checks() -> None:
 def test_pointer() -> None:
     assert pointer(()) == ""
     assert pointer(("a/b", 0, "~", "", "é")) == "/a~1b/0/~0//é"
+
+
+# Right for some keyword and wrong for others.
+VALUES: tuple[object, ...] = (0, -1, 0.5, "x", "", "[", True, None, [], [0], ["x", "x"], [{"type": 1}], {}, {"x": 1})
+
+
+def keywords() -> list[str]:
+    whole = _metaschema().schema
+    assert isinstance(whole, dict)
+    return sorted(whole["properties"])
+
+
+@pytest.mark.parametrize("keyword", keywords())
+def test_one_document_says_what_the_published_eight_do(keyword: str) -> None:
+    """Of every keyword, at the top and below each kind of keyword that holds schemas; formats are ours alone."""
+    ours, theirs = _metaschema().evolve(format_checker=None), Draft202012Validator(Draft202012Validator.META_SCHEMA)
+    for value in VALUES:
+        inner: dict[str, Any] = {keyword: value}
+        below: tuple[dict[str, Any], ...] = (
+            {"items": inner},
+            {"allOf": [inner]},
+            {"$defs": {"A": inner}},
+            {"dependencies": {"A": inner}},
+        )
+        for schema in (inner, *below):
+            found = [{tuple(error.absolute_path) for error in one.iter_errors(schema)} for one in (ours, theirs)]
+            assert found[0] == found[1], schema

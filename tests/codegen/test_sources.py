@@ -14,7 +14,7 @@ import pytest
 from codegen.errors import CodegenError
 from codegen.sources import fetch, limits
 from codegen.sources.npm import is_older, latest
-from tests.support.packages import ALL, BY_PROFILE, MANIFEST, FakeNpm, fake_npm, package, tarball, tree
+from tests.support.packages import ALL, BY_PROFILE, MANIFEST, FakeNpm, fake_npm, link, package, tarball, tree
 
 
 def problem(source: str | Path, profile: str | None = None) -> str:
@@ -318,12 +318,6 @@ _ARCHIVES = {
 def test_archive_that_is_none(npm: FakeNpm, archive: bytes) -> None:
     npm(archive)
     assert "cannot be unpacked" in problem("npm:pkg")
-
-
-def link(name: str, kind: bytes, target: str) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type, info.linkname = kind, target
-    return info
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE])

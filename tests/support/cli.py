@@ -56,15 +56,20 @@ def ok(*arguments: str | Path) -> str:
     return result.stdout
 
 
-def problem(*arguments: str | Path) -> str:
-    """What a command has to say against its input: one screen on stderr, nothing raw in it, exit code 2."""
+def problem(*arguments: str | Path, steps: bool = False) -> str:
+    """What a command has to say against its input: one screen on stderr, nothing raw in it, exit code 2.
+
+    `steps`: it told what it was doing, and what it was doing last comes before that.
+    """
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     lines = result.stderr.split("\n")
+    if steps:
+        lines = lines[next(place for place, line in enumerate(lines) if line.startswith("error ")) :]
     assert len(lines) <= _SCREEN + 1 and all(line.isprintable() and len(line) < 500 for line in lines)
     assert lines[0].startswith("error ") and lines[1].startswith("  found     ") and lines[2].startswith("  expected  ")
     assert lines[-2:] == ["Nothing was written.", ""]
-    return result.stderr
+    return "\n".join(lines)
 
 
 def program(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:

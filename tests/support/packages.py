@@ -46,6 +46,12 @@ def package(files: dict[str, bytes], manifest: bytes = MANIFEST) -> bytes:
     return tarball({f"package/{name}": data for name, data in {"package.json": manifest, **files}.items()})
 
 
+def link(name: str, kind: bytes, target: str) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
 def fake_npm(folder: Path, monkeypatch: pytest.MonkeyPatch) -> FakeNpm:
     """Puts an `npm` on the PATH that delivers `archive`, or fails; the file that gets its arguments is returned.
 
