@@ -23,9 +23,9 @@ RESERVED_CLASSES = frozenset(
     METHODS MethodSpec MethodNotFound PROTOCOL_VERSION SCHEMA SchemaInfo Context Handler Opening Remote
     Agent Client Proxy RemoteAgent RemoteClient RemoteProxy
     AgentSession Session SessionAgent SessionState Turn Policy os sessions describe
-    AcpError AttributeError ConnectionClosed DecodeError EncodeError NegotiationError ProtocolError RequestError
-    RequestTimeout advertise annotations builtins check convert decode encode extension importlib is_extension
-    method_table models methods stable stub to_builtins unstable
+    AcpError AttributeError ConnectionClosed DecodeError EncodeError HttpError NegotiationError ProtocolError
+    RequestError RequestTimeout advertise annotations builtins check convert decode encode extension importlib
+    is_extension method_table models methods stable stub to_builtins unstable
     """.split()
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 

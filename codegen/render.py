@@ -19,9 +19,9 @@ from codegen.views import Views
 
 # What a profile exports beside its models.
 API = (
-    "AcpError CapabilityError ConnectionClosed DecodeError EncodeError NegotiationError PROTOCOL_VERSION ProtocolError "
-    "RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode encode extension "
-    "is_extension to_builtins"
+    "AcpError CapabilityError ConnectionClosed DecodeError EncodeError HttpError NegotiationError PROTOCOL_VERSION "
+    "ProtocolError RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode encode "
+    "extension is_extension to_builtins"
 ).split()
 # What a models module may use, by where it comes from.
 IMPORTS = {
@@ -173,7 +173,7 @@ def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapp
         "sides": sides,
         "opening": asdict(profile.opening) if profile.opening else None,
         "offered": needs_text(profile.opening.offered) if profile.opening and profile.opening.offered else "",
-        "gates": sorted(kinds),
+        "needs": sorted(kinds),
         "protocol_version": profile.number,
         "place": place,
         "used": _imports(frozenset(named), borrowed, common),

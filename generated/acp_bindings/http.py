@@ -1,6 +1,9 @@
-"""Agents over HTTP: POSTs and server-sent events, or a WebSocket, on one path.
+"""Agents over HTTP: POSTs and server-sent events, or a WebSocket, on one path. Both ends.
 
-Needs `pip install acp-bindings[http]`, and for WebSockets `acp-bindings[http,ws]`.
+Needs `pip install acp-bindings[http]`, and for serving WebSockets too `acp-bindings[http,ws]`.
+
+    async with http.connect("http://localhost:8000/acp", client=MyClient(info=...)) as agent:
+        session = await agent.session_new(v2.NewSessionRequest(cwd="/home/me/project"))
 
     app = http.app(MyAgent)                 # ASGI: `uvicorn mymodule:app`, or mount it in an app of your own
     asyncio.run(http.serve(MyAgent))        # the same under uvicorn, on http://127.0.0.1:8000/acp
@@ -8,15 +11,89 @@ Needs `pip install acp-bindings[http]`, and for WebSockets `acp-bindings[http,ws
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
+from .runtime.opening import dialled, with_older
+from .runtime.routing import Handler
 from .runtime.web import settings as defaults
 from .runtime.web.settings import AgentFactory, Authenticator
 
 if TYPE_CHECKING:
+    import httpx
+
     from .runtime.web.app import AcpApp
+
+
+@contextlib.asynccontextmanager
+async def connect(
+    url: str,
+    *,
+    client: Handler | Sequence[Handler],
+    headers: Mapping[str, str] | None = None,
+    httpx_client: httpx.AsyncClient | None = None,
+    versions: Sequence[int] | None = None,
+    on_stream_lost: Callable[[str | None, Exception], object] | None = None,
+    max_reopens: int = 8,
+    keep_alive: float | None = None,
+    max_message: int = MAX_MESSAGE,
+    strict: bool = False,
+    timeout: float | None = None,
+    observer: Observer | None = None,
+    max_in_flight: int = MAX_IN_FLIGHT,
+    max_queued: int = MAX_QUEUED,
+    max_output: int = MAX_OUTPUT,
+) -> AsyncIterator[Any]:
+    """Connect to an agent's server; gives the `RemoteAgent` of the version agreed on.
+
+    `headers` go with every request, whatever a server wants to let us in. Cookies that the server sets are sent back,
+    so that a balancer finds the same server. A client of your own (`httpx_client`: proxies, certificates, a cookie jar)
+    is not closed; it needs a connection for each session beside some more, `httpx.Limits(max_connections=None)` at
+    best. Else HTTP/2 is spoken where the server offers it, and proxies are taken from the environment. A redirect to
+    another origin is not followed. The other options are those of `stdio.connect`.
+
+    A stream that drops is opened again, at most `max_reopens` times in a row without it bringing anything; the log
+    `acp_bindings.http` and `on_stream_lost(session id or None, error)` tell of each time. `keep_alive` is the seconds
+    after which a silent stream counts as dropped, for servers that send comments more often than that. What the server
+    sends meanwhile it keeps; what was on its way is lost. When the connection itself is lost, or the server has
+    forgotten it (404), all calls fail with ConnectionClosed: connect again, and resume the session.
+
+    Messages of one session reach the server in order, and so do those of no session; sessions do not wait for each
+    other. A call whose request is answered with an HTTP status of failure raises HttpError, and the others go on.
+
+    Raises HttpError when the server refuses (`status` 401 or 403: it wants other headers), ConnectionClosed when it
+    cannot be reached or is lost, NegotiationError when no version is common, ImportError without the extra.
+    """
+    try:
+        from .runtime.transports.http import HttpTransport
+    except ImportError as error:
+        raise _missing(error) from error
+
+    async def dial() -> HttpTransport:
+        return HttpTransport(
+            url,
+            headers=headers,
+            client=httpx_client,
+            limit=max_message,
+            max_output=max_output,
+            silence=keep_alive,
+            max_reopens=max_reopens,
+            on_stream_lost=on_stream_lost,
+        )
+
+    async with dialled(
+        dial,
+        with_older(client, versions),
+        once=True,
+        strict=strict,
+        timeout=timeout,
+        observer=observer,
+        max_in_flight=max_in_flight,
+        max_queued=max_queued,
+    ) as remote:
+        yield remote
 
 
 def app(

@@ -19,7 +19,7 @@ from msgspec import UNSET
 from . import jsonrpc
 from .calls import Call, Calls, read_result
 from .context import Context, current, is_stray_cancellation, waits_for_itself
-from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
+from .errors import AcpError, ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
 from .flow import HOLD, Flow
 from .foreign import decode_any
 from .gates import Gates
@@ -269,6 +269,10 @@ class Connection:
     def release(self) -> None:
         """Go on reading after the answer to a call that `holds`."""
         self._flow.release()
+
+    def undelivered(self, identity: int, error: AcpError) -> None:
+        """A call that the other side did not take fails at once."""
+        self._calls.undelivered(identity, error)
 
     def ended(self, error: ConnectionClosed) -> None:
         """The transport will bring nothing more: what came is still handled, and what was asked is still answered."""

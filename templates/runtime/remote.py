@@ -10,7 +10,7 @@ from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
     from .connection import Connection
-    from .gates import StateOf
+    from .needs import StateOf
     from .sessions.inbox import Inbox
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from . import jsonrpc
-from .errors import ConnectionClosed, DecodeError, ProtocolError, RequestError
+from .errors import AcpError, ConnectionClosed, DecodeError, ProtocolError, RequestError
 from .foreign import decode_any
 
 GIVEN_UP = 1024
@@ -102,6 +102,15 @@ class Calls:
                 return None
         log.warning("dropped an answer to no call of ours, id %r: %.500r", identity, message.raw[:500])
         return None
+
+    def undelivered(self, identity: int, error: AcpError) -> None:
+        """One call gets no answer, since the other side did not take it."""
+        call = self._waiting.get(identity)
+        if call is not None and not call.answered:
+            call.answered = True
+            call.fail(error)
+        elif identity in self._given_up:
+            self._given_up.remove(identity)
 
     def fail(self, error: ConnectionClosed, *, inside: bool = False, answered: bool = False) -> None:
         """Nothing more will come: fail those without an answer, only `inside` ones, or all that wait (`answered`)."""

@@ -14,7 +14,8 @@ from . import jsonrpc
 from .codec import convert, decode
 from .connection import MAX_IN_FLIGHT, MAX_QUEUED, Connection, Context, Observer
 from .errors import DecodeError, RequestError
-from .gates import Gates, member
+from .gates import Gates
+from .needs import member
 from .opening import INITIALIZE
 from .routing import Handler, InvalidParams, Route
 from .transports import Transport

@@ -10,6 +10,7 @@ AcpError
     NegotiationError  no common protocol version
     CapabilityError   a call that the other side did not make possible; nothing was sent
     ConnectionClosed  the transport is lost or closed
+    HttpError         a server did not take one message, or let nobody in: its HTTP `status` and the `body`
 """
 
 from __future__ import annotations
@@ -89,6 +90,24 @@ class ConnectionClosed(AcpError):
         code = f" (exit code {self.exit_code})" if self.exit_code is not None else ""
         tail = f"; the end of its stderr:\n{self.stderr}" if self.stderr.strip() else ""
         return self.reason + code + tail
+
+
+class HttpError(AcpError):
+    """A server answered a message with an HTTP status of failure, or not at all; it did not let us in, if that was the
+    first one.
+
+    `status` is None where there was no answer: then nobody knows whether the message was taken. `body` is the beginning
+    of what came with the status. The connection lives on.
+    """
+
+    def __init__(self, reason: str, status: int | None = None, body: str = "") -> None:
+        super().__init__(reason, status, body)
+        self.reason = reason
+        self.status = status
+        self.body = body
+
+    def __str__(self) -> str:
+        return self.reason + (f": {shortened(self.body)}" if self.body.strip() else "")
 
 
 class ProtocolError(AcpError):

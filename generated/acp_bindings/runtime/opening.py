@@ -30,9 +30,10 @@ AGAIN = 5.0
 
 
 class SpeaksOlderError(Exception):
-    """The agent claims one version and speaks another: open again as `client`, on a new connection.
+    """The agent speaks another version than asked for: open again as `client`, on a new connection.
 
-    An agent may keep what the first `initialize` told it of our capabilities, whatever a second one says (Goose does).
+    An agent that claims one version and speaks another may keep what the first `initialize` told it of our
+    capabilities, whatever a second one says (Goose does). Over HTTP and WebSocket a connection takes no second one.
     """
 
     def __init__(self, client: Handler) -> None:
@@ -73,12 +74,15 @@ def _sibling(client: Handler, version: int) -> Handler | None:
 
 @contextlib.asynccontextmanager
 async def dialled(
-    dial: Callable[[], Awaitable[Transport]], clients: Sequence[Handler], **options: Any
+    dial: Callable[[], Awaitable[Transport]], clients: Sequence[Handler], *, once: bool = False, **options: Any
 ) -> AsyncIterator[Any]:
-    """`opened`, over transports that `dial` makes: a second one where the agent turns out to speak another version."""
+    """`opened`, over transports that `dial` makes: a second one where the agent turns out to speak another version.
+
+    `once` says that a connection takes one `initialize` only, so that every change of version needs a second one.
+    """
     async with contextlib.AsyncExitStack() as stack:
         try:
-            remote = await stack.enter_async_context(opened(await dial(), clients, may_dial=True, **options))
+            remote = await stack.enter_async_context(opened(await dial(), clients, may_dial=True, once=once, **options))
         except SpeaksOlderError as found:
             remote = await stack.enter_async_context(opened(await dial(), [found.client], **options))
         yield remote
@@ -96,10 +100,12 @@ async def opened(
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     may_dial: bool = False,
+    once: bool = False,
 ) -> AsyncIterator[Any]:
     """A client's connection over any transport, from `initialize` to the end; gives the caller for the other side.
 
-    With `may_dial`, an agent that speaks another version than it claims raises SpeaksOlderError.
+    With `may_dial`, an agent that speaks another version than it claims raises SpeaksOlderError; with `once` too, so
+    does one that speaks another than it was asked for.
     """
     connection = Connection(
         transport,
@@ -113,7 +119,7 @@ async def opened(
     client: Handler | None = None
     try:
         async with connection:
-            answer, client = await _ask(connection, clients, may_dial)
+            answer, client = await _ask(connection, clients, may_dial, once)
             connection.routes = dict(client.routes())
             connection.null_ids = client._opening.version == 1
             connection.remote = client._remote(connection, answer, strict=strict)
@@ -126,7 +132,7 @@ async def opened(
             await client.connection_closed()
 
 
-async def _ask(connection: Connection, clients: Sequence[Handler], may_dial: bool) -> tuple[Any, Handler]:
+async def _ask(connection: Connection, clients: Sequence[Handler], may_dial: bool, once: bool) -> tuple[Any, Handler]:
     """Ask for the newest version, and for an older one where that is what the other side turns out to speak."""
     newest = clients[0]
     for client in clients:
@@ -140,6 +146,8 @@ async def _ask(connection: Connection, clients: Sequence[Handler], may_dial: boo
         fitting = [one for one in clients[1:] if isinstance(supported, list) and one._opening.version in supported]
         if not fitting:
             raise NegotiationError(f"we speak {_spoken(clients)}, the agent {supported}") from error
+        if may_dial and once:
+            raise SpeaksOlderError(fitting[0]) from None
         return await _again(connection, fitting[0], None)
     version = raw.get("protocolVersion") if isinstance(raw, dict) else None
     named = next((one for one in clients if type(version) is int and one._opening.version == version), None)
@@ -151,6 +159,8 @@ async def _ask(connection: Connection, clients: Sequence[Handler], may_dial: boo
             if may_dial:
                 raise SpeaksOlderError(other) from None
             return await _again(connection, other, _shaped(raw, other._opening))
+        if named is not newest and may_dial and once:
+            raise SpeaksOlderError(named)
         return (answer, named) if named is newest else await _again(connection, named, answer)
     raise NegotiationError(f"we speak {_spoken(clients)}, the agent answered with version {version!r:.40}")
 

@@ -10,7 +10,7 @@ from .jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND
 
 if TYPE_CHECKING:
     from .connection import Context
-    from .gates import Advertised, Need
+    from .needs import Advertised, Need
 
 Side = Literal["agent", "client", "proxy", "protocol"]
 Kind = Literal["request", "notification"]
@@ -21,7 +21,7 @@ class MethodSpec(NamedTuple):
     """One wire method, as the side that receives it sees it.
 
     `params` and `result` are classes or union aliases; `result` is None for a notification. `needs` is what must be
-    there before it may be called (`gates`). `unhandled` is the error code of a request without a handler.
+    there before it may be called. `unhandled` is the error code of a request without a handler.
     """
 
     side: Side

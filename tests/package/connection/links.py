@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 from acp_bindings import memory, stdio
 from acp_bindings.runtime.door import agents_of, served
-from acp_bindings.runtime.errors import ConnectionClosed
+from acp_bindings.runtime.errors import AcpError, ConnectionClosed
 from acp_bindings.runtime.opening import opened, with_older
 from acp_bindings.runtime.transports.lines import Oversized
 from acp_bindings.runtime.transports.memory import MemoryTransport
@@ -95,6 +95,9 @@ class Collector:
         for frame in frames:
             assert isinstance(frame, bytes)
             self.frames.put_nowait(frame)
+
+    def undelivered(self, identity: int, error: AcpError) -> None:
+        raise AssertionError("a bare end looks after itself") from error
 
     def ended(self, error: ConnectionClosed) -> None:
         self.frames.put_nowait(None)

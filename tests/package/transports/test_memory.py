@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 import pytest
-from acp_bindings.runtime.errors import ConnectionClosed
+from acp_bindings.runtime.errors import AcpError, ConnectionClosed
 from acp_bindings.runtime.transports.lines import Oversized
 from acp_bindings.runtime.transports.memory import MemoryTransport
 
@@ -23,6 +23,9 @@ class Receiving:
 
     def received(self, frames: Iterable[bytes | Oversized]) -> None:
         self.frames += frames
+
+    def undelivered(self, identity: int, error: AcpError) -> None:
+        raise AssertionError("whatever this transport takes is delivered") from error
 
     def ended(self, error: ConnectionClosed) -> None:
         self.ends.append(error)

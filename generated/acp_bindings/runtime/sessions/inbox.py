@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..connection import Connection
 from ..context import Context
@@ -21,6 +21,15 @@ from .session import Session
 UPDATE = ("notification", "session/update")
 ASK = ("request", "session/request_permission")
 Call = Callable[[Any, Context], Awaitable[Any]]
+
+
+class Known(NamedTuple):
+    """What is known of a session; None for what is not."""
+
+    tool_calls: Any = None
+    terminals: Any = None
+    config_options: Any = None
+    subagent: Any = None
 
 
 class Inbox:
@@ -38,6 +47,7 @@ class Inbox:
         routes[UPDATE] = Route(self._update, agent._methods["client", "notification", UPDATE[1]])
         routes[ASK] = Route(self._ask, self._ask_spec)
         self._connection.at_end(self._ended)
+        agent._state_of = self.known
 
     @classmethod
     def of(cls, agent: Remote) -> Inbox:
@@ -48,10 +58,15 @@ class Inbox:
         found: Inbox = inbox
         return found
 
-    def state_of(self, session_id: str) -> Any:
-        """The state of a session that is open here, else None."""
+    def known(self, session_id: str) -> Known | None:
+        """What gates go by: the state of a session that is open here, and what its parent says of it; None for others."""
         session = self.sessions.get(session_id)
-        return session.state if session is not None else None
+        told = (one.state.subagents.get(session_id) for one in self.sessions.values())
+        child = next((one for one in told if one is not None), None)
+        if session is None:
+            return None if child is None else Known(subagent=child)
+        state = session.state
+        return Known(state.tool_calls, state.terminals, state.config_options, child)
 
     @contextlib.asynccontextmanager
     async def opening(self) -> AsyncIterator[None]:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import Protocol
 
-from ..errors import ConnectionClosed
+from ..errors import AcpError, ConnectionClosed
 from .lines import Oversized
 
 MAX_MESSAGE = 32 * 1024 * 1024
@@ -20,10 +20,14 @@ MAX_OUTPUT = 1024 * 1024
 
 
 class Receiver(Protocol):
-    """Who gets what a transport brings. Neither method raises."""
+    """Who gets what a transport brings. No method raises."""
 
     def received(self, frames: Iterable[bytes | Oversized]) -> None:
         """Frames have come, in this order."""
+        ...
+
+    def undelivered(self, identity: int, error: AcpError) -> None:
+        """A call with this id was not taken by the other side, while the transport lives on: no answer will come."""
         ...
 
     def ended(self, error: ConnectionClosed) -> None:

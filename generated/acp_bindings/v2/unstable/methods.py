@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from ...runtime.gates import Advertised, ByValue, IfHeld, InState, Listed
+from ...runtime.needs import Advertised, ByValue, IfHeld, InState, Listed
 from ...runtime.remote import Remote
 from ...runtime.routing import Handler, MethodNotFound, MethodSpec, method_table, Opening, stub
 from . import models as _models
