@@ -62,7 +62,7 @@ class Judge:
             yield pointer(way)
 
     def _is_empty(self, value: Any, way: tuple[str | int, ...]) -> bool:
-        """Whether this was read as an empty list or object, which is not written: it is one, or all in it is dropped."""
+        """Whether this was read as an empty list or object, which is not written: all that was in it is dropped."""
         if isinstance(value, list) and value:
             return all(pointer((*way, index)) in self.tolerated for index in range(len(value)))
         return value in ([], {}) and self._is_read(way)
