@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from codegen import __version__, ir
 from codegen.method_views import MethodView, SideView, method_exports, method_views, needs_text, side_views
@@ -32,7 +33,7 @@ IMPORTS = {
     ),
     "{runtime}.unions": frozenset("TaggedUnion stands_for tagged_union untagged_union".split()),
 }
-Imports = list[tuple[str, list[str]]]
+Imports: TypeAlias = list[tuple[str, list[str]]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,7 +17,7 @@ from codegen.python import Printer, literal, strings
 
 SHIPPED = "shipped"
 """The prefix by which a template reaches the one that it replaces."""
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-]|^\d+(?=[.)]))", re.MULTILINE)
+_SPECIAL = re.compile(r"([\\`*_\[\]|~$]|\A(?:[#+=-]|\d+(?=[.)])))")
 _DROPPED = re.compile(r"[^\w\- ]")
 
 
@@ -131,7 +131,7 @@ def _plain(text: str, html: bool = True) -> str:
 
 
 def anchor(text: str) -> str:
-    """The anchor that a Markdown heading gets."""
+    """Text as the anchor that a Markdown heading of it gets: lower case, without signs, and with dashes for blanks."""
     return _DROPPED.sub("", text.lower()).replace(" ", "-")
 
 
