@@ -115,10 +115,12 @@ def markdown(text: object) -> str:
 
 def code(text: object) -> str:
     """Text as code in Markdown, in a table too; one line."""
-    shown = _plain(str(text), html=False).replace("|", "\\|")
-    if "`" not in shown:
-        return f"`{shown}`" if shown.strip() else f"`{shown}` "
-    return f"`` {shown} ``" if "``" not in shown else f"<code>{escape(shown)}</code>"
+    shown = _plain(str(text), html=False)
+    if shown.strip() and "|" not in shown and "`" not in shown:
+        return f"`{shown}`"
+    # Inside of a tag, Markdown is Markdown still.
+    safe = "".join(f"&#{ord(one)};" if _SPECIAL.match(one) else escape(one, quote=False) for one in shown)
+    return f"<code>{safe}</code>"
 
 
 def _plain(text: str, html: bool = True) -> str:

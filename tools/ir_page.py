@@ -46,7 +46,7 @@ def ir_page() -> str:
     for title, text, module in SECTIONS:
         parts += [f"## {title}\n", f"{text or _paragraphs(module.__doc__)}\n"]
         for name, value in _aliases(module):
-            parts.append(f"**`{name}`** is {_type(value, known)}.\n")
+            parts.append(f'<a id="{name}"></a>**`{name}`** is {_type(value, known)}.\n')
         parts += [_section(node, known) for node in _classes(module)]
     parts += ["## Filters\n", "Beside Jinja's own.\n", *_filters()]
     return "\n".join(parts).rstrip("\n") + "\n"
