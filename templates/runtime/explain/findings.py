@@ -13,9 +13,9 @@ from msgspec import UNSET, UnsetType
 
 Mark: TypeAlias = Literal["invalid", "unknown", "extension", "tolerated", "ignored", "repeated", "unmatched", "unread"]
 """`invalid` fails the message. `unknown` is a variant, value or method that this version does not have, `extension` one
-that is somebody's own, by the underscore of its name. `tolerated` is invalid, but a tolerance rule drops it. `ignored` is
-a property that nothing reads, `repeated` one that is there more than once: the last counts. `unmatched` is an answer to
-no call that was seen, `unread` what is nested too deeply to be looked into.
+that is somebody's own, by the underscore of its name. `tolerated` is invalid, but a tolerance rule drops it. `ignored`
+is a property that nothing reads, `repeated` one that is there more than once: the last counts. `unmatched` is an answer
+to no call that was seen, `unread` what is nested too deeply to be looked into.
 """
 HARMLESS: frozenset[Mark] = frozenset({"extension"})
 """Marks that `--strict` does not count either."""

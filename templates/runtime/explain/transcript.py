@@ -10,6 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from .. import jsonrpc
 from ..errors import DecodeError
@@ -88,7 +89,10 @@ class Transcript:
     def _read(self, frame: Frame) -> Message:
         found = jsonrpc.read(frame.data, null_ids=self.profile.version == 1) if frame.size is None else None
         if found is None or isinstance(found, jsonrpc.Malformed):
-            return _malformed(frame, found)
+            message = _malformed(frame, found)
+            if found is not None and found.answers is not UNSET:
+                self._failed(message, found.answers)
+            return message
         raw = _parse(frame.data)
         match found:
             case jsonrpc.Request():
@@ -179,6 +183,15 @@ class Transcript:
             if call.method == "initialize" and not is_error:
                 self._spoken = _version(value, self._spoken)
         return message
+
+    def _failed(self, message: Message, identity: int | str | None) -> None:
+        """Note which call a message was to answer that is none."""
+        message.id = identity
+        waiting = self._waiting.get((type(identity), identity), [])
+        call = next((one for one in waiting if _may_answer(message.direction, one.direction)), None)
+        if call is not None:
+            waiting.remove(call)
+            message.answers, message.method = call.line, call.method
 
     def _read_answer(self, value: Any, part: str, spec: MethodSpec | None) -> tuple[Item | None, list[Finding]]:
         if part == "error":

@@ -44,6 +44,8 @@ class Printer:
 
     def message(self, message: Message) -> None:
         """One message with all that there is to say about it."""
+        if self.brief and not message.findings:
+            return
         if message.kind == "noise":
             assert message.tree is not None
             self._line(
@@ -56,7 +58,7 @@ class Printer:
         for finding in message.findings:
             told.setdefault(finding.pointer, []).append(finding)
         if message.kind == "malformed" and message.tree is not None:
-            self._line(Text.assemble(" " * 4, self._cut(message.tree.value, 16), (" <-- here", "bold red")))
+            self._broken_off(message.tree.value)
         elif message.tree is not None and not self.brief:
             self._item(message.tree, 0, told)
         for finding in (one for found in told.values() for one in found):
@@ -76,12 +78,20 @@ class Printer:
                 text.append(f", {summary.marks[mark]} {mark} ({sign})", colour)
         if summary.noise:
             text.append(f", {_count(summary.noise, 'line')} of noise", "dim")
-        self._line(text)
+        for line in text.wrap(self.console, self.width):
+            self._line(line)
         for call in summary.unanswered:
-            shown = f"no answer to {printable(call.method)} #{_json(call.id)}, line {call.line}"
-            self._line(Text(shown, "magenta"))
+            shown = f"no answer to {call.method} #{_json(call.id)}, line {call.line}"
+            self._line(Text(printable(shown), "magenta"))
         if summary.hint:
             self._line(Text(summary.hint, "bold"))
+
+    def _broken_off(self, text: str) -> None:
+        """Text up to the place where it is no JSON any more; of a long one, the end."""
+        shown, here = printable(text), " <-- here"
+        room = max(self.width - 4 - len(here), LEAST)
+        cut = shown if self.full or len(shown) <= room else f"…{shown[1 - room :]}"
+        self._line(Text.assemble(" " * 4, cut, (here, "bold red")))
 
     def _head(self, message: Message) -> Text:
         text = Text(f"{message.line:>5}  ")
@@ -109,6 +119,7 @@ class Printer:
         self._value(text, item)
         inline = len(found) == 1 and not item.children and len(text) + 3 + len(_said(found[0])) <= self.width
         if inline:
+            text.rstrip()
             text.append("   ").append(_said(found[0]), colour)
         self._line(text)
         if not inline:
@@ -170,9 +181,10 @@ def _said(finding: Finding) -> str:
 
 
 def _folded(text: str, room: int) -> Iterator[str]:
-    """Lines of at most `room` characters, broken at blanks where there are some."""
+    """Lines of at most `room` characters, broken at blanks, else in pointers."""
     while len(text) > room:
         at = text.rfind(" ", room // 2, room + 1)
+        at = at if at > 0 else text.rfind("/", room // 2, room)
         at = at if at > 0 else room
         yield text[:at]
         text = text[at:].lstrip()

@@ -25,7 +25,6 @@ _MARKED = re.compile(
     rb"(?:[\d:.,TZ+-]+\s+|\[[^\[\]{}]*\]\s*)*"
     rb"(<<|>>|<--|-->|<-|->|[<>]|\b(?:in|out|recv|send|agent|client)\b)(?:\s*(?:agent|client|proxy)\b)?\s*[:|]?\s*(?=[{\[])"
 )
-_WRAPPER = re.compile(rb'\{[^{}\[\]]*"(?:direction|message)"\s*:')
 _OPENING = re.compile(rb"\{.*[{\[,]\Z|\{\Z|\[\{?\Z", re.DOTALL)
 _TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\]]')
 _parse = msgspec.json.Decoder().decode
@@ -140,7 +139,7 @@ def _unmarked(text: bytes) -> tuple[str | None, bytes]:
 
 def _unwrapped(frame: Frame) -> Frame:
     """The message in an object that says its direction."""
-    if not _WRAPPER.match(frame.data):
+    if not frame.data.startswith(b"{") or b'"direction"' not in frame.data or b'"message"' not in frame.data:
         return frame
     try:
         wrapper = msgspec.json.decode(frame.data, type=_Wrapper)
