@@ -172,7 +172,11 @@ class Printer:
 
     def _line(self, text: Text) -> None:
         text.rstrip()
-        self.console.print(text, soft_wrap=True)
+        if self.console.color_system is None:
+            # Ten times as fast as finding out that there is nothing to colour, which long transcripts notice.
+            self.console.file.write(text.plain + "\n")
+        else:
+            self.console.print(text, soft_wrap=True)
 
 
 def _said(finding: Finding) -> str:
