@@ -1,4 +1,4 @@
-"""Stands between a client and an agent's command, and logs every message that passes. The bytes pass untouched.
+"""Stands between a client and an agent's command, and logs every message that passes. Messages pass byte for byte.
 
     python examples/logging_proxy.py --log frames.log some-agent --its-option
 
@@ -6,60 +6,37 @@ The log, on stderr where no file is given, has a line for each message: directio
 """
 
 import argparse
+import asyncio
 import contextlib
-import os
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import TextIO
 
-from acp_bindings.runtime import jsonrpc
-from acp_bindings.runtime.connection import MAX_MESSAGE
-from acp_bindings.runtime.transports.lines import LineSplitter, Oversized
-
-CHUNK = 64 * 1024
+from acp_bindings import proxy
+from acp_bindings.v2 import ConnectionClosed
 
 
-def describe(line: bytes | Oversized) -> str:
-    if isinstance(line, Oversized):
-        return f"{line.size:>8}  (too long to look into)"
-    match jsonrpc.read(line, null_ids=True):
-        case jsonrpc.Request(id=identity, method=method):
-            what = f"{method} #{identity}"
-        case jsonrpc.Notification(method=method):
-            what = method
-        case jsonrpc.Response(id=identity, error=error):
-            what = f"{'answer' if error is None else f'error {error.code}'} #{identity}"
-        case jsonrpc.Malformed(reason=reason):
-            what = f"({reason})"
-    return f"{len(line):>8}  {what}"
+def describe(message: proxy.Passing) -> str:
+    what = message.method
+    if message.kind == "request":
+        what += f" #{message.id}"
+    elif message.kind == "response":
+        what = f"{'answer' if message.error is None else f'error {message.error.code}'} #{message.id}"
+    elif message.kind == "malformed":
+        what = "(no message)"
+    return f"{len(message.raw):>8}  {what}"
 
 
-def forward(source: int, sink: BinaryIO, direction: str, log: TextIO) -> None:
-    """Pass bytes on as they come, until there are no more; then tell the other side so."""
-    splitter = LineSplitter(MAX_MESSAGE)
-    while chunk := os.read(source, CHUNK):
-        for line in splitter.feed(chunk):
-            print(direction, describe(line), file=log, flush=True)
-        try:
-            sink.write(chunk)
-            sink.flush()
-        except OSError:
-            break
-    for line in splitter.end():
-        print(direction, describe(line), file=log, flush=True)
-    with contextlib.suppress(OSError):
-        sink.close()
+async def stand_between(command: list[str], log: TextIO) -> int:
+    """Until the client or the agent ends; the agent's exit code."""
 
+    def note(direction: proxy.Direction, message: proxy.Passing) -> proxy.Passing:
+        print("-> agent " if direction == "to_agent" else "<- agent ", describe(message), file=log, flush=True)
+        return message
 
-def proxy(command: list[str], log: TextIO) -> int:
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
-        assert agent.stdin is not None and agent.stdout is not None
-        # A daemon: it may sit in a read of our stdin when the agent ends first.
-        threading.Thread(target=forward, args=(0, agent.stdin, "-> agent ", log), daemon=True).start()
-        forward(agent.stdout.fileno(), sys.stdout.buffer, "<- agent ", log)
-    return agent.returncode
+    async with proxy.stdio(*command, intercept=note) as link:
+        await link.wait_closed()
+    return (link.endings["agent"].exit_code or 0) if "agent" in link.endings else 0
 
 
 def main() -> None:
@@ -70,7 +47,10 @@ def main() -> None:
     if not arguments.command:
         parser.error("which agent? give a command")
     with arguments.log.open("a", encoding="utf-8") if arguments.log else contextlib.nullcontext(sys.stderr) as log:
-        sys.exit(proxy(arguments.command, log))
+        try:
+            sys.exit(asyncio.run(stand_between(arguments.command, log)))
+        except ConnectionClosed as error:
+            sys.exit(str(error))
 
 
 if __name__ == "__main__":

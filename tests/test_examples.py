@@ -122,24 +122,24 @@ def test_the_proxy_logs_a_turn_and_changes_nothing(tmp_path: Path) -> None:
     assert back.count("session/update") == len(lines) - 1
 
 
-def test_the_proxy_passes_what_is_no_message_too(tmp_path: Path) -> None:
-    """Noise, line ends, an unfinished last line and bytes that are no text come out as they went in, both ways."""
+def test_the_proxy_passes_what_it_cannot_read_too(tmp_path: Path) -> None:
+    """Odd messages, an unfinished last one, bytes that are no text come out as they went in, both ways.
+
+    What is around them is the lines' own: blank ones, line ends, a byte order mark, and what an agent prints beside.
+    """
     log = tmp_path / "frames.log"
     request = '{ "jsonrpc": "2.0",  "id": "a\u2028", "method": "session/new", "params": {} }'.encode()
-    given = (
-        b"\xef\xbb\xbf" + request + b"\r\n\n  noise \xff\xfe\n" + b'{"jsonrpc":"2.0","id":7,"result":' + b"1" * 300_000
-    )
+    odd, rest = b'{"noise":\xff\xfe', b'{"jsonrpc":"2.0","id":7,"result":' + b"1" * 300_000
+    given = b"\xef\xbb\xbf" + request + b"\r\n\n  " + odd + b"\nnoise\n" + rest
     repeat = "import shutil, sys; shutil.copyfileobj(sys.stdin.buffer, sys.stdout.buffer); sys.exit(7)"
     ran = run(*PROXY, "--log", str(log), sys.executable, "-c", repeat, given=given)
     assert ran.returncode == 7
-    assert ran.stdout == given
-    assert ran.stderr == b""
+    assert ran.stdout == b"\n".join((request, odd, rest, b""))
     lines = log.read_text(encoding="utf-8").split("\n")
-    for arrow in ("->", "<-"):
-        first, noise, rest = (line for line in lines if line.startswith(arrow))
-        assert first.split(maxsplit=3)[2:] == [str(len(request)), "session/new #a\u2028"]
-        assert "JSON" in noise
-        assert rest.split(maxsplit=3)[2] == str(len(given.rsplit(b"\n", 1)[1]))
+    for arrow, count in (("->", 4), ("<-", 3)):
+        first, *others, last = (line.split(maxsplit=3) for line in lines if line.startswith(arrow))
+        assert first[2:] == [str(len(request)), "session/new #a\u2028"] and len(others) == count - 2
+        assert all(one[3] == "(no message)" for one in (*others, last)) and last[2] == str(len(rest))
 
 
 def test_the_client_goes_on_as_version_1_with_an_older_agent(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ async def connect(
     keep_alive: float | None = None,
     max_message: int = MAX_MESSAGE,
     strict: bool = False,
+    gates: bool = True,
     timeout: float | None = None,
     observer: Observer | None = None,
     max_in_flight: int = MAX_IN_FLIGHT,
@@ -88,6 +89,7 @@ async def connect(
         with_older(client, versions),
         once=True,
         strict=strict,
+        gates=gates,
         timeout=timeout,
         observer=observer,
         max_in_flight=max_in_flight,
@@ -119,6 +121,7 @@ def app(
     silence_timeout: float | None = defaults.SILENCE_TIMEOUT,
     keep_alive: float = defaults.KEEP_ALIVE,
     strict: bool = False,
+    gates: bool = True,
     observer: Observer | None = None,
 ) -> AcpApp:
     """An ASGI app (starlette) that serves agents over HTTP and WebSocket on `path`.
@@ -140,11 +143,12 @@ def app(
     one connection, before those who write wait; requests that are unanswered at once; bytes of notifications that wait
     for their handlers. Times, in seconds: for a body, beside what large ones need; for a WebSocket to bring
     `initialize`; until a connection that nobody uses ends; until a silent WebSocket is closed (None: never); between
-    comments on a silent stream. A server has limits of its own: uvicorn closes WebSockets for messages over 16 MiB
-    (`--ws-max-size`), and needs `--timeout-graceful-shutdown` to end while streams are open; `serve` sets both.
+    comments on a silent stream. The rest is the server's: uvicorn pings WebSockets and closes dead ones, and closes
+    them for messages over 16 MiB too (`--ws-max-size`; `serve` sets it).
 
-    Mounted in another app, call `await app.shutdown()` when that ends. Raises ImportError without starlette, ValueError
-    for both a token and an authenticator. Log: `acp_bindings.http`.
+    SIGINT and SIGTERM end all connections, before the server waits for what is open. Mounted in another app, enter
+    `async with app.running()` in the lifespan of that. Raises ImportError without starlette, ValueError for both a
+    token and an authenticator. Log: `acp_bindings.http`.
     """
     try:
         from .runtime.web.app import AcpApp
@@ -164,6 +168,7 @@ def app(
         silence_timeout=silence_timeout,
         keep_alive=keep_alive,
         strict=strict,
+        gates=gates,
         observer=observer,
         subprotocols=tuple(subprotocols),
     )
@@ -191,8 +196,9 @@ async def serve(
     """Serve agents with uvicorn until SIGINT or SIGTERM. `options` are those of `app`, `uvicorn_options` uvicorn's.
 
     `on_start(url)` is told where; port 0 takes a free one. Connections live in this process: for more than one, run
-    each on a port of its own behind a proxy that goes by the affinity cookie. Raises ValueError for more than one
-    worker, ImportError without uvicorn; exits where the port is taken.
+    each on a port of its own behind a proxy that goes by the affinity cookie. What a signal ended raises it again, as
+    uvicorn does. Raises ValueError for more than one worker, ImportError without uvicorn; exits where the port is
+    taken.
     """
     try:
         from .runtime.web.running import run

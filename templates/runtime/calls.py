@@ -16,6 +16,7 @@ from .foreign import decode_any
 
 GIVEN_UP = 1024
 """Calls that were given up and whose late answers are dropped without a word."""
+Then = Callable[[jsonrpc.Response], None]
 log = logging.getLogger("acp_bindings")
 
 
@@ -23,7 +24,7 @@ class Call:
     """A call that waits. The answer to one made `inside` a handler does not wait for its turn.
 
     `holds` means that reading pauses after the answer, until the caller has decided what it means for what follows.
-    `then` is called when it is the answer's turn.
+    `then` is called with the answer when its turn has come.
     """
 
     __slots__ = ("answered", "future", "holds", "id", "inside", "method", "then")
@@ -34,7 +35,7 @@ class Call:
         method: str,
         inside: bool,
         holds: bool,
-        then: Callable[[], None] | None,
+        then: Then | None,
         future: asyncio.Future[Any],
     ) -> None:
         self.id = identity
@@ -73,7 +74,12 @@ class Calls:
         return self._last
 
     def add(
-        self, identity: int, method: str, inside: bool, holds: bool, then: Callable[[], None] | None = None
+        self,
+        identity: int,
+        method: str,
+        inside: bool,
+        holds: bool,
+        then: Then | None = None,
     ) -> Call:
         future = self._loop.create_future()
         call = self._waiting[identity] = Call(identity, method, inside, holds, then, future)
@@ -103,8 +109,10 @@ class Calls:
         log.warning("dropped an answer to no call of ours, id %r: %.500r", identity, message.raw[:500])
         return None
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
         """One call gets no answer, since the other side did not take it."""
+        if type(identity) is not int:
+            return
         call = self._waiting.get(identity)
         if call is not None and not call.answered:
             call.answered = True

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 from msgspec import UNSET
 
 from . import jsonrpc
-from .calls import Call, Calls, read_result
+from .calls import Call, Calls, Then, read_result
 from .context import Context, current, is_stray_cancellation, waits_for_itself
 from .errors import AcpError, ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
 from .flow import HOLD, Flow
@@ -119,6 +119,10 @@ class Connection:
         finally:
             self._end()
 
+    def is_in_handler(self) -> bool:
+        """Whether this very task handles a notification: whoever waits in it for another one waits for ever."""
+        return asyncio.current_task() in self._tasks
+
     def at_end(self, call: Callable[[ConnectionClosed], None]) -> None:
         """Run `call` with the reason once the connection has ended; at once if it has."""
         if self.closed.is_set():
@@ -158,14 +162,15 @@ class Connection:
         *,
         timeout: float | None = None,
         holds: bool = False,
-        then: Callable[[], None] | None = None,
+        then: Then | None = None,
     ) -> Any:
         """Call a method of the other side and wait for its answer, decoded to `result` (`msgspec.Raw`: as it came).
 
         Cancelling the waiting task, or running out of `timeout` seconds (`math.inf`: no limit), sends
         `$/cancel_request`. Raises RequestError for an error of the peer, ProtocolError for an answer that does not fit,
         RequestTimeout and ConnectionClosed. With `holds` nothing is read after the answer until `release` or the next
-        call. `then` is called when it is the answer's turn in the order of the wire, before the notifications after it.
+        call. `then` is called with the answer when its turn in the order of the wire has come, before the notifications
+        after it; it must not raise.
         """
         body = jsonrpc.body(params)
         if self._lost is not None:
@@ -199,7 +204,7 @@ class Connection:
                 self._ordered.free(self._calls.inside > 0)
         return read_result(answer, method, result)
 
-    def _begin(self, identity: int, method: str, holds: bool, then: Callable[[], None] | None) -> Call:
+    def _begin(self, identity: int, method: str, holds: bool, then: Then | None) -> Call:
         inside = current.get() is not None and waits_for_itself(self)
         if inside:
             self._ordered.free(True)
@@ -270,7 +275,7 @@ class Connection:
         """Go on reading after the answer to a call that `holds`."""
         self._flow.release()
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: jsonrpc.Id, error: AcpError) -> None:
         """A call that the other side did not take fails at once."""
         self._calls.undelivered(identity, error)
 
@@ -278,7 +283,9 @@ class Connection:
         """The transport will bring nothing more: what came is still handled, and what was asked is still answered."""
         self._lose(error)
         self._calls.fail(error, inside=True)
-        self._spawn(self._wind_down(error))
+        # Closing it here, nobody waits for what is left to handle.
+        if self._closing is None:
+            self._spawn(self._wind_down(error))
 
     async def _wind_down(self, error: ConnectionClosed) -> None:
         handled = asyncio.Event()
@@ -373,5 +380,5 @@ class Connection:
 
 def _settle(call: Call, answer: jsonrpc.Response) -> None:
     if call.then is not None:
-        call.then()
+        call.then(answer)
     call.settle(answer)

@@ -272,9 +272,9 @@ def _method(name: str) -> bytes:
     return known
 
 
-def request(identity: int, method: str, params: bytes) -> bytes:
+def request(identity: Id, method: str, params: bytes) -> bytes:
     """The frame of a call. `params` is JSON, as `body` makes it."""
-    return b'{"jsonrpc":"2.0","id":%d,"method":%b,"params":%b}' % (identity, _method(method), params)
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}' % (_id(identity), _method(method), params)
 
 
 def notification(method: str, params: bytes) -> bytes:

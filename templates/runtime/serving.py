@@ -195,7 +195,11 @@ def _failure(message: jsonrpc.Request, error: Exception) -> bytes:
             return jsonrpc.failure(message.id, error.code, error.message, error.data)
         except EncodeError as problem:
             error = problem
-    log.error("the handler of %s failed", message.method, exc_info=error)
+    if isinstance(error, ConnectionClosed):
+        # Over a network that is how it goes: who asked has left in the middle.
+        log.info("the handler of %s found a connection closed: %s", message.method, error)
+    else:
+        log.error("the handler of %s failed", message.method, exc_info=error)
     return jsonrpc.failure(message.id, jsonrpc.INTERNAL_ERROR, "internal error")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import re
@@ -10,30 +11,32 @@ from typing import Any
 
 import msgspec
 
-from .codec import to_builtins
 from .models import UnknownVariant, is_extension
 
 LINE = 160
 """Characters of a description, beyond which it is cut."""
-READ = 4 * LINE
-"""Characters of a text that are looked at."""
+ITEMS = 160
+"""Members of an object and items of a list that are looked at."""
 DEPTH = 8
 """Levels of a value that are looked at."""
 _SPACE = re.compile(r"\s+")
 _JOINER = "\u200d"
+_CUT = "…"
 Wire = Mapping[str, Any]
 
 
 def describe(value: Any, limit: int = LINE) -> str:
-    """An update, a content block, a tool kind or any other value in one line of at most `limit` characters.
+    """An update, a content block, a tool kind or any other value in one line of 1 to `limit` characters.
 
     It holds nothing that moves a cursor or turns text around: what is not printable is escaped. What this version does
-    not know is shown by its tag and its members.
+    not know is shown by its tag and its members. Raises nothing, whatever a model holds.
 
         describe(update)   # tool call t1 (edit, completed): Write notes.txt
     """
-    text = printable(_said(value))
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    said = _said(value)
+    # A little more than can be shown, since spaces are joined: cost does not grow with the size of a text.
+    text = printable(said[: 4 * limit]) or "nothing"
+    return text if len(text) <= limit and len(said) <= 4 * limit else text[: max(limit, 1) - 1] + _CUT
 
 
 def printable(text: str) -> str:
@@ -47,32 +50,47 @@ def printable(text: str) -> str:
 
 def _said(value: Any) -> str:
     if isinstance(value, str):
-        return f"{value[:READ]} (extension)" if is_extension(value) else value[:READ]
+        return f"{value} (extension)" if is_extension(value) else value
     if isinstance(value, UnknownVariant):
         return _unknown(value)
     if isinstance(value, msgspec.Struct):
-        wire = to_builtins(value)
-        tag_field = value.__struct_config__.tag_field
-        if tag_field is None:
-            return f"{type(value).__name__} {_json(wire)}"
-        return _known(str(tag_field), wire)
+        return _known(value)
     return _json(value)
 
 
-def _known(tag_field: str, wire: Wire) -> str:
+def _known(model: msgspec.Struct) -> str:
+    wire, tag_field = _wire(model), model.__struct_config__.tag_field
+    if tag_field is None:
+        return f"{type(model).__name__} {_json(wire)}"
     tag = str(wire[tag_field])
     rules = _UPDATES if tag_field == "sessionUpdate" else _BLOCKS
     rule = rules.get(tag)
-    return rule(wire) if rule is not None else f"{_spaced(tag)}{_rest(wire, tag_field)}"
+    if rule is not None:
+        # Unions share tags, and models that were not decoded hold anything.
+        with contextlib.suppress(LookupError, TypeError, AttributeError):
+            return rule(wire)
+    return f"{_spaced(tag)}{_rest(wire, tag_field)}"
+
+
+def _wire(value: Any) -> Any:
+    """A model's members by their names on the wire, as they are; what is no model is itself."""
+    if not isinstance(value, msgspec.Struct):
+        return value
+    names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+    members = {wire: getattr(value, name) for wire, name in names}
+    config = value.__struct_config__
+    tag = {} if config.tag_field is None else {config.tag_field: config.tag}
+    return tag | {wire: one for wire, one in members.items() if one is not msgspec.UNSET and one != []}
 
 
 def _unknown(value: UnknownVariant) -> str:
     # Of a known kind with a nested tag that is not known, the kind says more than the tag.
-    if value.get("sessionUpdate") == "state_update":
+    if value.get("sessionUpdate") == "state_update" and value.get("state") == "idle":
         return _state(value)
     kind = "extension" if value.is_extension else "unknown kind"
-    field = next((name for name in ("sessionUpdate", "type") if value.get(name) == value.tag), "")
-    return f"{value.tag} ({kind}){_rest(value, field)}"
+    fields = [name for name in ("sessionUpdate", "state", "type") if isinstance(value.get(name), str)]
+    shown = [name for name in fields if value[name] in (value.tag, "state_update")]
+    return f"{value.tag} ({kind}){_rest(value, *shown)}"
 
 
 def _rest(wire: Wire, *without: str) -> str:
@@ -85,37 +103,33 @@ def _json(value: Any) -> str:
 
 
 def _shortened(value: Any, depth: int = DEPTH) -> Any:
-    """A value of which no more is left than what a line can show, so that cost does not grow with its size."""
+    """A value of which not much more is left than what a line can show, so that cost does not grow with its size."""
+    value = _wire(value)
     if isinstance(value, str):
-        return value[:READ]
+        return value if len(value) <= 4 * LINE else value[: 4 * LINE] + _CUT
     if not isinstance(value, Mapping | list | tuple):
         return value
     if not depth:
-        return "…"
+        return _CUT
+    cut = len(value) > ITEMS
     if isinstance(value, Mapping):
-        return {str(key)[:READ]: _shortened(value[key], depth - 1) for key in itertools.islice(value, LINE)}
-    return [_shortened(one, depth - 1) for one in value[:LINE]]
+        found = {_shortened(str(key)): _shortened(value[key], depth - 1) for key in itertools.islice(value, ITEMS)}
+        return found | {_CUT: _CUT} if cut else found
+    return [_shortened(one, depth - 1) for one in value[:ITEMS]] + [_CUT] * cut
 
 
 def _spaced(tag: str) -> str:
     return tag.replace("_", " ")
 
 
-def _block(wire: Any) -> str:
-    """A content block, or anything else with a type."""
-    if not isinstance(wire, Mapping) or not isinstance(wire.get("type"), str):
-        return _json(wire)
-    rule = _BLOCKS.get(wire["type"])
-    return rule(wire) if rule is not None else f"{wire['type']}{_rest(wire, 'type')}"
-
-
-def _blocks(wire: Any) -> str:
-    listed = wire if isinstance(wire, list) else []
-    return " ".join(map(_block, listed[:LINE])) or "nothing"
+def _blocks(content: Any) -> str:
+    """A content block, anything else with a type, or several of them."""
+    listed = content if isinstance(content, list) else [content] if content else []
+    return " ".join(map(_said, listed[:ITEMS])) or "nothing"
 
 
 def _text(wire: Wire) -> str:
-    return str(wire["text"])[:READ]
+    return str(wire["text"])
 
 
 def _data(wire: Wire) -> str:
@@ -132,16 +146,16 @@ def _link(wire: Wire) -> str:
 
 
 def _resource(wire: Wire) -> str:
-    return f"[resource {wire['resource'].get('uri', '')}]"
+    return f"[resource {_wire(wire['resource']).get('uri', '')}]"
 
 
 def _content(wire: Wire) -> str:
-    return _block(wire["content"])
+    return _blocks(wire["content"])
 
 
 def _diff(wire: Wire) -> str:
-    paths = [wire.get("path")] if "path" in wire else [one.get("path") for one in wire.get("changes", ())]
-    return f"[diff of {', '.join(map(str, paths[:LINE])) or 'nothing'}]"
+    changes = [wire] if "path" in wire else wire.get("changes", [])
+    return f"[diff of {', '.join(str(_wire(one).get('path')) for one in changes[:ITEMS]) or 'nothing'}]"
 
 
 def _terminal(wire: Wire) -> str:
@@ -150,8 +164,7 @@ def _terminal(wire: Wire) -> str:
 
 def _who(name: str, member: str) -> Callable[[Wire], str]:
     def rule(wire: Wire) -> str:
-        content = wire.get(member)
-        return f"{name}: {_blocks(content) if isinstance(content, list) else _block(content) if content else 'nothing'}"
+        return f"{name}: {_blocks(wire.get(member))}"
 
     return rule
 
@@ -165,7 +178,7 @@ def _tool_call(wire: Wire) -> str:
 
 
 def _tool_call_content(wire: Wire) -> str:
-    return f"tool call {wire['toolCallId']}: {_block(wire['content'])}"
+    return f"tool call {wire['toolCallId']}: {_blocks(wire['content'])}"
 
 
 def _terminal_update(wire: Wire) -> str:
@@ -180,27 +193,26 @@ def _terminal_output(wire: Wire) -> str:
 
 def _plan(wire: Wire) -> str:
     plan = wire.get("plan", wire)
-    entries = plan.get("entries")
-    if entries is None:
-        said = plan.get("uri") or plan.get("content")
-        return f"plan {plan.get('planId', '')}{f': {said}' if said else _rest(plan, 'planId')}"
-    done = sum(one.get("status") == "completed" for one in entries)
-    return f"plan: {done} of {len(entries)} done{f', next: {_next(entries)}' if done < len(entries) else ''}"
-
-
-def _next(entries: list[Wire]) -> str:
-    return str(next(one for one in entries if one.get("status") != "completed").get("content", ""))
+    if isinstance(plan, UnknownVariant):
+        return f"plan: {_unknown(plan)}"
+    plan = _wire(plan)
+    if said := plan.get("uri") or plan.get("content"):
+        return f"plan {plan.get('planId', '')}: {said}"
+    entries = plan.get("entries", [])
+    left = [one for one in entries if one.status != "completed"]
+    done = f"{len(entries) - len(left)} of {len(entries)} done"
+    return f"plan: {done}, next: {left[0].content}" if left else f"plan: {done}"
 
 
 def _state(wire: Wire) -> str:
-    reason, error = wire.get("stopReason"), wire.get("error")
+    reason, error = wire.get("stopReason"), _wire(wire.get("error"))
     text = f"{wire.get('state')}{f' ({reason})' if reason else ''}"
     return f"{text}: {error.get('message')}" if isinstance(error, Mapping) else text
 
 
 def _listed(name: str, member: str, label: str) -> Callable[[Wire], str]:
     def rule(wire: Wire) -> str:
-        return f"{name}: {', '.join(str(one.get(label)) for one in wire[member][:LINE]) or 'none'}"
+        return f"{name}: {', '.join(str(_wire(one).get(label)) for one in wire.get(member, [])[:ITEMS]) or 'none'}"
 
     return rule
 
@@ -210,7 +222,7 @@ def _info(wire: Wire) -> str:
 
 
 def _usage(wire: Wire) -> str:
-    cost = wire.get("cost")
+    cost = _wire(wire.get("cost"))
     spent = f", {cost['amount']} {cost['currency']}" if cost else ""
     return f"usage: {wire['used']} of {wire['size']} tokens{spent}"
 
@@ -225,7 +237,7 @@ def _compaction(wire: Wire) -> str:
 
 
 def _compaction_summary(wire: Wire) -> str:
-    return f"compaction {wire['compactionId']}: {_block(wire['content'])}"
+    return f"compaction {wire['compactionId']}: {_blocks(wire['content'])}"
 
 
 _BLOCKS: Mapping[str, Callable[[Wire], str]] = {

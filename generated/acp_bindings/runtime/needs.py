@@ -7,17 +7,20 @@ between, `[]` for each item of a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Protocol
 
 import msgspec
 from msgspec import UNSET
 
-from .models import Model, is_extension
+from .models import is_extension
 
 StateOf = Callable[[str], Any]
 """What is known of a session: None, or an object with `tool_calls`, `terminals`, `config_options` and `subagent`."""
+SESSION = "sessionId"
+"""The member of params that says whose state is meant."""
 Found = tuple[str, Any]
 """A JSON Pointer into the params, and the value there."""
 
@@ -63,10 +66,11 @@ class IfHeld(msgspec.Struct, frozen=True):
     field: str
     needs: Advertised
 
-    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Iterator[Unmet]:
-        for pointer, value in find(params, self.field):
-            if is_there(value) and not said.has(self.needs):
-                yield Unmet(self.needs.side, self.needs.path, pointer, self.needs.reason)
+    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Sequence[Unmet]:
+        need = self.needs
+        if said.has(need) or not any(map(is_there, values(params, self.field))):
+            return ()
+        return [Unmet(need.side, need.path, pointer, need.reason) for pointer, _ in find(params, self.field)]
 
 
 class ByValue(msgspec.Struct, frozen=True):
@@ -80,16 +84,52 @@ class ByValue(msgspec.Struct, frozen=True):
     needs: Mapping[str, Advertised]
     never: tuple[str, ...] = ()
 
-    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Iterator[Unmet]:
-        for pointer, value in find(params, self.field):
-            if value in self.free or not isinstance(value, str):
-                continue
-            need = self.needs.get(value)
-            if need is not None:
-                if not said.has(need):
-                    yield Unmet(need.side, need.path, pointer, f"{value!r} {need.reason}")
-            elif value in self.never or (received and not is_extension(value)):
-                yield Unmet("", f"{self.field} {value}", pointer, f"{value!r} is not supported here")
+    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Sequence[Unmet]:
+        # Nothing is wrong as a rule, which is found out without pointers.
+        if all(self.passes(value, said, received) for value in values(params, self.field)):
+            return ()
+        found = find(params, self.field)
+        return [self._unmet(pointer, value) for pointer, value in found if not self.passes(value, said, received)]
+
+    def passes(self, value: Any, said: Said, received: bool) -> bool:
+        """Whether nothing is missing for a value, that was received or is to be sent."""
+        if value in self.free or not isinstance(value, str):
+            return True
+        need = self.needs.get(value)
+        if need is not None:
+            return said.has(need)
+        return value not in self.never and (not received or is_extension(value))
+
+    def quick(self, form: Any, said: Said, received: bool) -> Callable[[Any], bool] | None:
+        """A look at params of the class `form` that may tell at once that nothing is missing.
+
+        There is one for tags of what stands in the params themselves: `prompt[].type`, `update.sessionUpdate`. A tag
+        comes with a class, so it looks at classes, and knows those that have passed.
+        """
+        head, _, tag = self.field.rpartition(".")
+        name = shape(form)[0].get(head.removesuffix("[]")) if isinstance(form, type) else None
+        if name is None:
+            return None
+        known: set[type] = set()
+
+        def fine(params: Any) -> bool:
+            if params.__class__ is not form:
+                return False
+            inner = getattr(params, name)
+            for item in inner if inner.__class__ is list else (inner,):
+                if item.__class__ not in known:
+                    if shape(item.__class__)[1] != tag or not self.passes(member(item, tag), said, received):
+                        return False
+                    known.add(item.__class__)
+            return True
+
+        return fine
+
+    def _unmet(self, pointer: str, value: str) -> Unmet:
+        need = self.needs.get(value)
+        if need is None:
+            return Unmet("", f"{self.field} {value}", pointer, f"{value!r} is not supported here")
+        return Unmet(need.side, need.path, pointer, f"{value!r} {need.reason}")
 
 
 class Listed(msgspec.Struct, frozen=True):
@@ -100,16 +140,20 @@ class Listed(msgspec.Struct, frozen=True):
     member: str
     barred: Mapping[str, str]
 
-    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Iterator[Unmet]:
+    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Sequence[Unmet]:
         side, path = self.within.side, self.within.path
+        found = [(pointer, value, self._wrong(value, said)) for pointer, value in find(params, self.field)]
+        return [Unmet(side, path, pointer, f"{value!r} {wrong}") for pointer, value, wrong in found if wrong]
+
+    def _wrong(self, value: Any, said: Said) -> str:
         listed: Sequence[Any] = said.said(self.within) or ()
-        for pointer, value in find(params, self.field):
-            known = [one for one in listed if member(one, self.member) == value]
-            if not known:
-                yield Unmet(side, path, pointer, f"{value!r} is none of the {path} that the {side} advertised")
-            for other, text in self.barred.items():
-                if known and member(known[0], other) == text:
-                    yield Unmet(side, path, pointer, f"{value!r} has the {other} {text!r}, which is not for this call")
+        known = next((one for one in listed if member(one, self.member) == value), None)
+        if known is None:
+            return f"is none of the {self.within.path} that the {self.within.side} advertised"
+        for other, text in self.barred.items():
+            if member(known, other) == text:
+                return f"has the {other} {text!r}, which is not for this call"
+        return ""
 
 
 class InState(msgspec.Struct, frozen=True):
@@ -123,21 +167,20 @@ class InState(msgspec.Struct, frozen=True):
     member: str | None = None
     needs: str | None = None
 
-    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Iterator[Unmet]:
-        session = None if state_of is None else state_of(member(params, "sessionId"))
+    def unmet(self, said: Said, params: Any, received: bool, state_of: StateOf | None) -> Sequence[Unmet]:
+        session = None if state_of is None else state_of(member(params, SESSION))
         held = None if session is None else getattr(session, self.state, None)
         if held is None:
-            return
-        if self.field is None:
-            pointer, value, found = "/sessionId", member(params, "sessionId"), held
-        else:
-            pointer, value = next(find(params, self.field))
-            found = self._choose(held, value)
+            return ()
+        field = self.field or SESSION
+        value = member(params, field)
+        found = held if self.field is None else self._choose(held, value)
         if found is None:
-            yield Unmet("agent", self.state, pointer, f"{value!r} is none of the session's {self.state}")
-        elif self.needs is not None and not any(is_there(one) for _, one in find(found, self.needs)):
-            reason = f"needs {self.needs} of {value!r}, which does not advertise it now"
-            yield Unmet("agent", self.needs, pointer, reason)
+            return [Unmet("agent", self.state, f"/{field}", f"{value!r} is none of the session's {self.state}")]
+        if self.needs is None or any(map(is_there, values(found, self.needs))):
+            return ()
+        reason = f"needs {self.needs} of {value!r}, which does not advertise it now"
+        return [Unmet("agent", self.needs, f"/{field}", reason)]
 
     def _choose(self, held: Any, value: Any) -> Any:
         if isinstance(held, Mapping):
@@ -159,40 +202,57 @@ def _steps(path: str) -> tuple[tuple[str, bool], ...]:
     return tuple((part.removesuffix("[]"), part.endswith("[]")) for part in path.split("."))
 
 
-def find(value: Any, path: str) -> Iterator[Found]:
-    """What is at a path, with pointers to it: one value at most, any number behind a `[]`."""
-    return _walk(value, _steps(path), "")
+def values(value: Any, path: str) -> list[Any]:
+    """What is at a path: one value at most, any number behind a `[]`."""
+    found = [value]
+    for wire, is_list in _steps(path):
+        inner: list[Any] = []
+        for one in found:
+            item = member(one, wire)
+            if is_list and isinstance(item, list):
+                inner += item
+            elif not is_list and item is not None and item is not UNSET:
+                inner.append(item)
+        found = inner
+    return found
 
 
-def _walk(value: Any, steps: tuple[tuple[str, bool], ...], pointer: str) -> Iterator[Found]:
-    if value is None or value is UNSET:
-        return
-    if not steps:
-        yield pointer, value
-        return
-    (wire, is_list), rest = steps[0], steps[1:]
-    found, pointer = member(value, wire), f"{pointer}/{wire}"
-    if not is_list:
-        yield from _walk(found, rest, pointer)
-    elif isinstance(found, list | tuple):
-        for index, item in enumerate(found):
-            yield from _walk(item, rest, f"{pointer}/{index}")
+def find(value: Any, path: str) -> list[Found]:
+    """The same with pointers."""
+    found: list[Found] = [("", value)]
+    for wire, is_list in _steps(path):
+        inner: list[Found] = []
+        for pointer, one in found:
+            item, there = member(one, wire), f"{pointer}/{wire}"
+            if is_list and isinstance(item, list):
+                inner += ((f"{there}/{index}", each) for index, each in enumerate(item))
+            elif not is_list and item is not None and item is not UNSET:
+                inner.append((there, item))
+        found = inner
+    return found
 
 
 def member(value: Any, wire: str) -> Any:
-    """A property of a model, or of one that is kept as a dict, by its wire name."""
+    """A property by its wire name: of a model, of what is kept as a dict, of an object with members of like names."""
     if isinstance(value, dict):
         return value.get(wire)
-    cls = value.__class__
-    name = _names(cls).get(wire)
+    names, tag_field, tag = shape(value.__class__)
+    name = names.get(wire)
     if name is not None:
         return getattr(value, name)
-    return cls.__struct_config__.tag if issubclass(cls, Model) and cls.__struct_config__.tag_field == wire else None
+    return tag if wire == tag_field else getattr(value, _snake(wire), None)
 
 
 @cache
-def _names(cls: type) -> dict[str, str]:
-    """The member names of a class by their wire names; of one that is no model, by themselves."""
-    if issubclass(cls, msgspec.Struct):
-        return {field.encode_name: field.name for field in msgspec.structs.fields(cls)}
-    return {}
+def shape(cls: type) -> tuple[dict[str, str], str | None, Any]:
+    """The member names of a class by their wire names, its tag's wire name and its tag."""
+    if not issubclass(cls, msgspec.Struct):
+        return {}, None, None
+    config = cls.__struct_config__
+    names = {field.encode_name: field.name for field in msgspec.structs.fields(cls)}
+    return names, config.tag_field, config.tag
+
+
+@cache
+def _snake(wire: str) -> str:
+    return re.sub("[A-Z]", lambda found: "_" + found[0].lower(), wire)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .checking import refuse_wrong
 from .routing import Kind, MethodSpec, Side
 
 if TYPE_CHECKING:
+    from .calls import Then
     from .connection import Connection
     from .needs import StateOf
     from .sessions.inbox import Inbox
@@ -33,9 +34,7 @@ class Remote:
         self.strict = strict
         self.inbox: Inbox | None = None
 
-    def _call(
-        self, method: str, request: Any, timeout: float | None, then: Callable[[], None] | None = None
-    ) -> Awaitable[Any]:
+    def _call(self, method: str, request: Any, timeout: float | None, then: Then | None = None) -> Awaitable[Any]:
         spec = self._methods[self._side, "request", method]
         refuse_wrong(request, spec.params, self.strict)
         if spec.needs:

@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .state import kind_of
-
-_AT_WORK = ("running", "requires_action")
-
-
-def activity_of(update: Any) -> str | None:
-    """What a state update says: `running`, `requires_action`, `idle`, another; None for any other update."""
-    if kind_of(update) != "state_update":
-        return None
-    state = update.get("state") if isinstance(update, dict) else update.state
-    return str(state)
+from .state import activity_of, kind_of
 
 
 def stop_reason_of(update: Any) -> str | None:
@@ -29,12 +19,15 @@ def stop_reason_of(update: Any) -> str | None:
 
 
 class Ending:
-    """One prompt's. `busy` is whether other work was going on when it was sent."""
+    """One prompt's. `busy` is whether other work was going on when it was sent, `tells` whether the agent has ever been
+    heard to say that it is at work: every agent should, but one that never does still ends its turns.
+    """
 
-    def __init__(self, busy: bool) -> None:
+    def __init__(self, busy: bool, tells: bool) -> None:
         self.idle: Any = None
         self._busy = busy
         self._at_work = busy
+        self._tells = tells
         self._answered = False
         self._steps = 0
         # The last idle before the answer that ended some work, and where; where each user message was first seen.
@@ -49,28 +42,32 @@ class Ending:
         """An update came. Once over, `idle` holds the one that ended it."""
         self._steps += 1
         activity = activity_of(update)
-        if activity in _AT_WORK:
-            self._at_work = True
-            # Work has begun since: an idle before it ended something else.
-            self._early = None
-        elif activity == "idle":
-            # A snapshot that ends no work is none; an agent that never says `running` gives its reason at least.
-            if self._at_work or stop_reason_of(update) is not None:
-                if self._answered:
-                    self.idle = self.idle or update
-                else:
-                    self._early = (self._steps, update)
+        if activity == "idle":
+            self._saw_idle(update)
             self._at_work = False
+        elif activity is not None:
+            # A state that is not known is no rest either. Work has begun since: an idle before it ended something else.
+            self._at_work = self._tells = True
+            self._early = None
         elif not self._answered and kind_of(update) in ("user_message", "user_message_chunk"):
             self._seen.setdefault(update.message_id, self._steps)
 
-    def answered(self) -> None:
-        """The answer's turn has come: the next idle that ends work is the prompt's."""
-        self._answered = True
+    def _saw_idle(self, update: Any) -> None:
+        """A snapshot that ends no work is none; an agent that never says `running` gives its reason at least."""
+        if not self._at_work and (self._tells or stop_reason_of(update) is None):
+            return
+        if self._answered:
+            self.idle = self.idle or update
+        else:
+            self._early = (self._steps, update)
 
-    def is_taken(self, message_id: str) -> None:
-        """The answer names the message: an idle before it may have been the prompt's already."""
-        if self._early is None or self.is_over:
+    def answered(self, message_id: str) -> None:
+        """The answer's turn has come: the next idle that ends work is the prompt's.
+
+        The answer names the message: an idle after that, or before any other work, may have been the prompt's already.
+        """
+        self._answered = True
+        if self._early is None:
             return
         step, update = self._early
         where = self._seen.get(message_id)

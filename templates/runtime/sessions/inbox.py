@@ -59,7 +59,7 @@ class Inbox:
         return found
 
     def known(self, session_id: str) -> Known | None:
-        """What gates go by: the state of a session that is open here, and what its parent says of it; None for others."""
+        """What gates go by: the state of a session that is open here, and what its parent says of it."""
         session = self.sessions.get(session_id)
         told = (one.state.subagents.get(session_id) for one in self.sessions.values())
         child = next((one for one in told if one is not None), None)
@@ -104,11 +104,14 @@ class Inbox:
         session = self.sessions.get(request.session_id)
         form = self._ask_spec.result
         if session is not None and session.permissions is not None:
-            return await session._answer(answered(session.permissions, request, form), form)
-        if self._on_ask is None:
+            policy = session.permissions
+            return await session._answer(lambda: answered(policy, request, form), form)
+        on_ask = self._on_ask
+        if on_ask is None:
             raise MethodNotFound(ASK[1])
-        answer = self._on_ask(request, context)
-        return await (answer if session is None else session._answer(answer, form))
+        if session is None:
+            return await on_ask(request, context)
+        return await session._answer(lambda: on_ask(request, context), form)
 
     def _ended(self, error: ConnectionClosed) -> None:
         for session in list(self.sessions.values()):

@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from msgspec import UNSET
 
 from .. import jsonrpc
-from ..context import current
-from ..errors import AcpError, ConnectionClosed, RequestError, RequestTimeout
+from ..calls import read_result
+from ..errors import AcpError, ConnectionClosed, ProtocolError, RequestError, RequestTimeout
 from .ending import Ending, stop_reason_of
 
 if TYPE_CHECKING:
     from .session import Session
 
-GRACE = 10.0
-"""Seconds that a cancelled turn has to end before nobody waits for it any more."""
 log = logging.getLogger("acp_bindings")
 Update = TypeVar("Update")
 
@@ -28,16 +26,17 @@ Update = TypeVar("Update")
 class Turn(Generic[Update]):
     """What one prompt sets off: `async for update in turn` sends it and yields updates until its work is over.
 
-    After that `stop_reason` says why it ended, `usage` what it took, `error` what failed (for stop reason `error`).
-    `await turn` does it all without looking at the updates, and gives the turn.
+    After that `stop_reason` says why it ended, `usage` what it took, `error` what failed (for stop reason `error`);
+    all are None where the agent did not say. `await turn` does it all without looking at the updates, and gives the
+    turn. Every update is given out by one turn: the first that is not over.
 
     Leaving the loop, or cancelling the task that is in it, sends `session/cancel`; a task that is cancelled waits for
-    the end of the turn first, `GRACE` seconds at most, and so does the session's next prompt. Of a turn that was left,
-    further updates go to the session's state and to the client's handler only.
+    the end of the turn first, the session's `grace` at most, and so does the session's next prompt. Of a turn that was
+    left, further updates go to the session's state and to the client's handler only.
 
     Raises RequestError when the prompt is refused, ConnectionClosed, and RequestTimeout when `timeout` seconds have
-    passed (the turn is cancelled then). RuntimeError inside a handler of `session/update`, where no further update
-    could come.
+    passed (the turn is cancelled then, and waited for as above). RuntimeError inside a handler of `session/update`,
+    where no further update could come.
     """
 
     def __init__(self, session: Session[Update, Any, Any], request: Any, timeout: float | None) -> None:
@@ -54,6 +53,7 @@ class Turn(Generic[Update]):
         self._wake = asyncio.Event()
         self._over = asyncio.Event()
         self._failure: Exception | None = None
+        self._begun = False
         self._sent = False
         # Its loop was left; it is to be cancelled; the agent was told so.
         self._left = False
@@ -84,17 +84,20 @@ class Turn(Generic[Update]):
             await self._session.cancel()
 
     async def _start(self) -> None:
-        if self._sent:
+        self._begun = True
+        try:
+            await self._session._admit(self)
+        except ConnectionClosed as error:
+            self._end(error)
             return
-        context = current.get()
-        is_inside = context is not None and context.active and isinstance(context.message, jsonrpc.Notification)
-        if is_inside and context is not None and context.connection is self._session.agent.connection:
-            raise RuntimeError("a turn inside a handler of updates would wait for itself: start a task for it")
-        await self._session._admit(self)
         self._sent = True
         self._answering = asyncio.get_running_loop().create_task(self._ask(), name="session/prompt")
 
     async def _next(self) -> Update | None:
+        if not self.is_over:
+            self._session._must_not_block()
+            if not self._begun:
+                await self._start()
         while not self._updates:
             if self.is_over:
                 return None
@@ -110,15 +113,14 @@ class Turn(Generic[Update]):
             self._end()
         if self.is_over:
             return
-        with contextlib.suppress(AcpError):
-            await self.cancel()
+        session = self._session
         try:
-            async with asyncio.timeout(GRACE):
+            async with asyncio.timeout(session.grace):
+                with contextlib.suppress(AcpError):
+                    await self.cancel()
                 await self._over.wait()
         except TimeoutError:
-            log.warning(
-                "session %s: the agent did not end a turn within %s s of being told to", self._session.id, GRACE
-            )
+            log.warning("session %s: a turn did not end within %s s of its cancellation", session.id, session.grace)
         finally:
             self._end()
 
@@ -138,7 +140,7 @@ class Turn(Generic[Update]):
         return is_first
 
     def _check(self) -> None:
-        if self._ending is not None and self._ending.is_over and self.response is not None:
+        if self._ending is not None and self._ending.is_over and not self.is_over:
             idle = self._ending.idle
             self.stop_reason = stop_reason_of(idle)
             self.usage = _known(idle, "usage")
@@ -158,35 +160,41 @@ class Turn(Generic[Update]):
         self._end(error.again())
 
     async def _ask(self) -> None:
-        """Send the prompt and read its answer: in version 1 that ends the turn, in version 2 it says that it began."""
+        """Send the prompt, and wait for its answer."""
         try:
-            response = await self._session._send(self._request, self._answered)
-        except RequestError as error:
-            if self._cancelled and error.code == jsonrpc.REQUEST_CANCELLED:
-                self.stop_reason = "cancelled"
-                self._end()
-            else:
-                self._end(error)
+            if self._cancelled:
+                # The word to stop was sent already, and would not stop what comes after it.
+                raise RequestError(jsonrpc.REQUEST_CANCELLED, "cancelled before it was sent")
+            await self._session._send(self._request, self._answered)
         except Exception as error:
-            self._end(error)
-        else:
-            self.response = response
-            self.message_id = _known(response, "message_id")
-            if self._ending is None:
-                self.stop_reason = response.stop_reason
-                self.usage = _known(response, "usage")
-                self._end()
-            else:
-                self._ending.is_taken(response.message_id)
-                self._check()
+            self._failed(error)
 
-    def _answered(self) -> None:
-        """The answer's turn in the order of the wire has come."""
-        if self._ending is not None:
-            self._ending.answered()
+    def _answered(self, answer: jsonrpc.Response) -> None:
+        """The answer, in its turn in the order of the wire, so that what comes after it finds the turn as it is then.
+
+        In version 1 it ends the turn, in version 2 it says that the message is in the conversation.
+        """
+        try:
+            response = read_result(answer, "session/prompt", self._session._result("session/prompt"))
+        except (RequestError, ProtocolError) as error:
+            self._failed(error)
+            return
+        self.response = response
+        self.message_id = _known(response, "message_id")
+        if self._ending is None:
+            self.stop_reason = response.stop_reason
+            self.usage = _known(response, "usage")
+            self._end()
         else:
-            # What comes from now on is not of this turn.
-            self._session._release(self)
+            self._ending.answered(response.message_id)
+            self._check()
+
+    def _failed(self, error: Exception) -> None:
+        if self._cancelled and isinstance(error, RequestError) and error.code == jsonrpc.REQUEST_CANCELLED:
+            self.stop_reason = "cancelled"
+            self._end()
+        else:
+            self._end(error)
 
 
 class _Loop(Generic[Update]):
@@ -206,9 +214,11 @@ class _Loop(Generic[Update]):
         if turn._updates:
             return turn._updates.popleft()
         try:
-            async with asyncio.timeout_at(self._until):
-                await turn._start()
+            if self._until is None:
                 update = await turn._next()
+            else:
+                async with asyncio.timeout_at(self._until):
+                    update = await turn._next()
         except TimeoutError:
             await turn._leave()
             raise RequestTimeout(f"session/prompt: the turn was not over within {turn._timeout} s") from None

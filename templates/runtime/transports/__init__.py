@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ..errors import AcpError, ConnectionClosed
 from .lines import Oversized
@@ -26,7 +26,7 @@ class Receiver(Protocol):
         """Frames have come, in this order."""
         ...
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: int | str | None, error: AcpError) -> None:
         """A call with this id was not taken by the other side, while the transport lives on: no answer will come."""
         ...
 
@@ -68,6 +68,15 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Write what is waiting, then end both directions. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class HalfClosing(Protocol):
+    """A transport whose output can end before its input does."""
+
+    def finish(self) -> None:
+        """Write what is waiting, then end the output; what still comes is read. Idempotent."""
         ...
 
 

@@ -13,11 +13,13 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from typing import Any
 
 import httpx
+import msgspec
 
 from ..errors import ConnectionClosed, HttpError
 from . import MAX_MESSAGE, MAX_OUTPUT, Congestion, Receiver, oversized
 from .clients import Clients, timeouts
 from .lines import KEPT, Oversized
+from .outline import outline
 from .scopes import Outgoing, Scope, Scopes
 from .streams import MAX_REOPENS, UNKNOWN, EventStream, OnLost, log, read_bounded, refusal, told
 
@@ -206,15 +208,19 @@ class HttpTransport:
                     continue
                 if not response.is_success:
                     raise await refusal(f"{INITIALIZE} at {self._url}", response)
+                body = await read_bounded(response, self.limit) if _is_json(response) else b""
                 connection = response.headers.get(CONNECTION_ID, "")
-                if response.status_code != 200 or not _is_json(response) or not connection:
+                # Where the agent refuses there need be no connection.
+                refused = outline(body).failed
+                if response.status_code != 200 or not body.strip() or not (connection or refused):
                     missing = "" if connection else f", without {CONNECTION_ID}"
                     reason = f"no ACP server at {self._url}: it answered with {response.status_code}{missing}"
                     raise HttpError(reason, response.status_code)
-                self.connection_id = connection
-                body = _bounded(await read_bounded(response, self.limit), self.limit)
-            self._open_stream(self._scopes.get(""))
-            self._take(body, self._scopes.get(""))
+            scope = self._scopes.get("")
+            self.connection_id = connection
+            if not refused:
+                self._open_stream(scope)
+            self._take(_bounded(body, self.limit), scope)
             return
         raise HttpError(f"{self._url} redirects more than {MOVES} times", response.status_code)
 
@@ -227,7 +233,7 @@ class HttpTransport:
     def _fail(self, identity: bytes, error: HttpError) -> None:
         """A request of ours gets no answer."""
         if self._scopes.settle(identity) is not None and self._receiver is not None:
-            self._receiver.undelivered(int(identity), error)
+            self._receiver.undelivered(msgspec.json.decode(identity, type=int | str | None), error)
 
     # in
 

@@ -194,11 +194,11 @@ class WebSocketTransport:
 
     def _why(self, end: exceptions.ConnectionClosed) -> ConnectionClosed:
         """What the end of the socket means, in words."""
-        first = end.rcvd if end.rcvd is not None and end.rcvd_then_sent is not False else end.sent
+        ours = end.rcvd is None or end.rcvd_then_sent is False
+        first = end.sent if ours else end.rcvd
         if first is None:
             return ConnectionClosed("the connection broke off")
         told = f"{first.code}{': ' if first.reason else ''}{first.reason}"
-        ours = first is end.sent
         if first.code == TOO_BIG and ours:
             return ConnectionClosed(f"a message of the other side is over the limit of {self.limit} bytes ({told})")
         if first.code == TOO_BIG:

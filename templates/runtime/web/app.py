@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -20,6 +21,7 @@ from .gate import Gate
 from .posting import Posting
 from .refusals import Refused
 from .settings import AgentFactory, Authenticator, Settings
+from .signals import noticed
 from .socket import SocketTransport
 from .streams import Reader
 from .table import Table
@@ -31,8 +33,8 @@ METHODS = ("GET", "POST", "DELETE")
 class AcpApp(Starlette):
     """Serves agents over HTTP and WebSocket. Make it with `acp_bindings.http.app`.
 
-    An ASGI server that runs it ends its connections by the lifespan protocol. Who mounts it in an app of their own
-    calls `await shutdown()` there, since servers tell only the outermost app.
+    An ASGI server starts and ends it by the lifespan protocol, which reaches the outermost app alone. Who mounts it in
+    an app of their own enters `running()` in the lifespan of that.
     """
 
     def __init__(
@@ -63,23 +65,32 @@ class AcpApp(Starlette):
                     allow_methods=METHODS,
                     allow_headers=["Authorization", "Content-Type", CONNECTION_HEADER, SESSION_HEADER],
                     expose_headers=[CONNECTION_HEADER],
-                    allow_credentials=True,
+                    allow_credentials="*" not in allowed_origins,
                 )
             )
         super().__init__(
             routes=[Route(path, endpoint), WebSocketRoute(path, endpoint)],
             middleware=middleware,
-            lifespan=self._live,
+            lifespan=lambda _: self.running(),
         )
+        self._ending: asyncio.Task[None] | None = None
 
     @contextlib.asynccontextmanager
-    async def _live(self, _: Starlette) -> AsyncIterator[None]:
+    async def running(self) -> AsyncIterator[None]:
+        """The time from the start of the server to its end, by a signal or otherwise; all connections end with it.
+
+        Raises RuntimeError in one of several workers, as far as the server's command line tells.
+        """
         refuse_workers()
         self.connections.closing = False
-        try:
-            yield
-        finally:
-            await self.shutdown()
+        with noticed(self._begin_to_end):
+            try:
+                yield
+            finally:
+                await self.shutdown()
+
+    def _begin_to_end(self) -> None:
+        self._ending = asyncio.get_running_loop().create_task(self.shutdown())
 
     async def shutdown(self) -> None:
         """End every connection: turns are cancelled, streams and sockets closed. Answers 503 from now on.

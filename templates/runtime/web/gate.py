@@ -52,11 +52,12 @@ class Gate:
     def _is_allowed(self, origin: str, connection: HTTPConnection) -> bool:
         if self._allowed is not None:
             return "*" in self._allowed or normal(origin) in self._allowed
-        server = connection.scope.get("server")
+        host, server = _host(origin), connection.scope.get("server")
+        if not host:
+            return False
         if server is not None and is_loopback(server[0]):
-            return is_loopback(_host(origin))
-        scheme, host = urlsplit(origin).scheme if _host(origin) else "", connection.headers.get("host", "")
-        return bool(scheme) and normal(origin) == normal(f"{scheme}://{host}")
+            return is_loopback(host)
+        return normal(origin) == normal(f"{urlsplit(origin).scheme}://{connection.headers.get('host', '')}")
 
     def _bearer(self, connection: HTTPConnection, token: bytes) -> str:
         given = connection.headers.getlist("authorization")
@@ -74,7 +75,7 @@ class Gate:
         except Exception:
             log.exception("the authenticator failed")
             raise Refused(500, "internal error") from None
-        if principal is None or principal is False:
+        if principal is None or principal is False or principal == "":
             raise _unauthorized("the authenticator knows nobody like that")
         return principal
 

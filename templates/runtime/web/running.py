@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,7 +17,7 @@ GRACEFUL = 10
 
 
 class Server(uvicorn.Server):
-    """Ends the app's connections first: uvicorn waits for open streams, which would wait for it."""
+    """Ends the app's connections first, where it is no signal that ends it: uvicorn waits for open streams."""
 
     def __init__(self, app: AcpApp, config: uvicorn.Config, on_start: Callable[[str], object] | None) -> None:
         super().__init__(config)
@@ -25,10 +26,16 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        if self.started and self._on_start is not None:
-            bound = [one.getsockname() for server in self.servers for one in server.sockets]
-            host, port = bound[0][:2]
-            self._on_start(f"http://{f'[{host}]' if ':' in host else host}:{port}{self._app.path}")
+        bound = [one.getsockname() for server in self.servers for one in server.sockets]
+        if self._on_start is not None and bound:
+            self._on_start(self._url(bound[0]))
+
+    def _url(self, address: Any) -> str:
+        if isinstance(address, str):
+            return address
+        host, port = address[:2]
+        scheme = "https" if self.config.is_ssl else "http"
+        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{self._app.path}"
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await self._app.shutdown()
@@ -43,7 +50,10 @@ async def run(
     on_start: Callable[[str], object] | None,
     options: Mapping[str, Any] | None,
 ) -> None:
-    """Serve until a signal ends it. Raises ValueError for several workers, OSError or SystemExit as uvicorn does."""
+    """Serve until a signal ends it, or this task is cancelled; both let what goes on end.
+
+    Raises ValueError for several workers, OSError or SystemExit as uvicorn does.
+    """
     if workers != 1:
         raise ValueError(f"{workers} workers: {ADVICE}")
     settings: dict[str, Any] = {
@@ -52,4 +62,11 @@ async def run(
         "lifespan": "on",
         **(options or {}),
     }
-    await Server(app, uvicorn.Config(app, host, port, **settings), on_start).serve()
+    server = Server(app, uvicorn.Config(app, host, port, **settings), on_start)
+    serving = asyncio.get_running_loop().create_task(server.serve())
+    try:
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        server.should_exit = True
+        await asyncio.shield(serving)
+        raise

@@ -34,7 +34,7 @@ Agents = Handler | Sequence[Handler]
 AgentFactory = Callable[[], Agents | Awaitable[Agents]]
 """Makes the agent of one connection, or several, one for each protocol version."""
 Authenticator = Callable[[Mapping[str, str]], Any]
-"""Tells from the headers who asks: None or False for nobody, else the principal. May be a coroutine function."""
+"""Tells from the headers who asks: the principal; None, False or "" for nobody. May be a coroutine function."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,5 +53,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     silence_timeout: float | None = SILENCE_TIMEOUT
     keep_alive: float = KEEP_ALIVE
     strict: bool = False
+    gates: bool = True
     observer: Observer | None = None
     subprotocols: tuple[str, ...] = ()

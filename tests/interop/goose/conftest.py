@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop.goose.binary import PACKAGE, install, pinned
+from tests.interop.goose.harness import Goose
 from tests.support.npm import UnavailableError
 
 
@@ -17,6 +18,21 @@ def goose() -> Path:
         return install()
     except UnavailableError as reason:
         pytest.skip(f"GOOSE INTEROP NOT RUN: {PACKAGE} {pinned()} cannot be had: {reason}")
+
+
+WAYS = {
+    "stdio": ("stdio", ""),
+    "http": ("http", ""),
+    "http with a key": ("http", "sesame"),
+    "websocket": ("ws", ""),
+    "websocket with a key": ("ws", "sesame"),
+}
+
+
+@pytest.fixture(params=WAYS)
+def peer(request: pytest.FixtureRequest, goose: Path) -> Goose:
+    """Goose on each way to speak to it."""
+    return Goose(goose, *WAYS[request.param])
 
 
 @pytest.fixture

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acp_bindings import stdio
-from acp_bindings.runtime.errors import NegotiationError, RequestError
+from acp_bindings import http, stdio, ws
+from acp_bindings.runtime.errors import HttpError, NegotiationError, RequestError
 from acp_bindings.v1 import unstable as v1
 from acp_bindings.v2 import unstable as v2
 
 from tests.interop.goose.binary import pinned
-from tests.interop.goose.harness import LIMIT, Client, conversation, settings
+from tests.interop.goose.harness import LIMIT, Client, Goose, conversation, serving, settings
 from tests.interop.goose.model import Model
 
 pytestmark = pytest.mark.interop
 LIST_EXTENSIONS = "_goose/unstable/config/extensions/list"
 
 
-def test_asked_for_v2_it_is_recognised_as_v1(goose: Path, home: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_asked_for_v2_it_is_recognised_as_v1(peer: Goose, home: Path, caplog: pytest.LogCaptureFixture) -> None:
     async def run() -> None:
-        async with Model({}) as model, conversation(goose, home, model, Client()) as agent:
+        async with Model({}) as model, conversation(peer, home, model, Client()) as agent:
             assert agent.initialized.protocol_version == 1
             info = agent.initialized.agent_info
             assert isinstance(info, v1.Implementation)
@@ -74,9 +74,9 @@ def test_asked_for_v1_there_is_nothing_to_warn_of(goose: Path, home: Path, caplo
     assert caplog.records == []
 
 
-def test_an_extension_method_lists_extensions(goose: Path, home: Path) -> None:
+def test_an_extension_method_lists_extensions(peer: Goose, home: Path) -> None:
     async def run() -> Any:
-        async with Model({}) as model, conversation(goose, home, model, Client()) as agent:
+        async with Model({}) as model, conversation(peer, home, model, Client()) as agent:
             return await agent.extension_request(LIST_EXTENSIONS)
 
     answer = asyncio.run(run())
@@ -85,13 +85,33 @@ def test_an_extension_method_lists_extensions(goose: Path, home: Path) -> None:
     assert developer["extension"]["name"] == "developer"
 
 
-def test_an_unknown_extension_method_is_not_found(goose: Path, home: Path) -> None:
+def test_an_unknown_extension_method_is_not_found(peer: Goose, home: Path) -> None:
     async def run() -> None:
-        async with Model({}) as model, conversation(goose, home, model, Client()) as agent:
+        async with Model({}) as model, conversation(peer, home, model, Client()) as agent:
             with pytest.raises(RequestError) as refused:
                 await agent.extension_request("_acme.dev/nothing", {"deep": {"down": [1, None]}})
             assert refused.value.code == -32601
             # The connection has not suffered.
             assert await agent.extension_request(LIST_EXTENSIONS)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("over", ["http", "ws"])
+@pytest.mark.parametrize("headers", [{}, {"X-Secret-Key": "wrong"}, {"Authorization": "Bearer sesame"}])
+def test_without_its_key_it_lets_nobody_in(goose: Path, home: Path, over: str, headers: dict[str, str]) -> None:
+    """Its key has a header of its own: a bearer token is none."""
+
+    async def run() -> None:
+        connect = http.connect if over == "http" else ws.connect
+        async with (
+            asyncio.timeout(LIMIT),
+            Model({}) as model,
+            serving(Goose(goose, over, "sesame"), settings(home, model)) as url,
+        ):
+            with pytest.raises(HttpError) as refused:
+                async with connect(url, client=Client(), headers=headers):
+                    pass
+            assert refused.value.status == 401
 
     asyncio.run(run())

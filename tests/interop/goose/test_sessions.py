@@ -9,19 +9,19 @@ import pytest
 from acp_bindings.runtime.errors import RequestError
 from acp_bindings.v1 import unstable as v1
 
-from tests.interop.goose.harness import Client, conversation, new_session, say
+from tests.interop.goose.harness import Client, Goose, conversation, new_session, say
 from tests.interop.goose.model import Calls, Model, Says, Turn
 
 pytestmark = pytest.mark.interop
 
 
-def test_two_sessions_at_once_keep_apart(goose: Path, home: Path) -> None:
+def test_two_sessions_at_once_keep_apart(peer: Goose, home: Path) -> None:
     async def run() -> None:
         # Neither answer starts before both were asked for: one session after the other would never end.
         both = asyncio.Barrier(2)
         script = {"sing left": Says(("la ", "la"), first=both.wait), "sing right": Says(("ho ", "ho"), first=both.wait)}
         client = Client()
-        async with Model(script) as model, conversation(goose, home, model, client) as agent:
+        async with Model(script) as model, conversation(peer, home, model, client) as agent:
             left, right = await asyncio.gather(new_session(agent, home), new_session(agent, home))
             assert left != right
             answers = await asyncio.gather(say(agent, left, "sing left"), say(agent, right, "sing right"))
@@ -31,16 +31,16 @@ def test_two_sessions_at_once_keep_apart(goose: Path, home: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_new_process_loads_a_session_and_replays_it(goose: Path, home: Path) -> None:
+def test_a_new_process_loads_a_session_and_replays_it(peer: Goose, home: Path) -> None:
     async def run() -> None:
         turn = Calls("shell", {"command": "echo once"}, then=Says(("it ", "ran")))
         script: dict[str, Turn] = {"use the tool": turn, "say more": Says(("and ", "more"))}
         async with Model(script) as model:
-            async with conversation(goose, home, model, Client()) as agent:
+            async with conversation(peer, home, model, Client()) as agent:
                 session = await new_session(agent, home)
                 await say(agent, session, "use the tool")
             client = Client()
-            async with conversation(goose, home, model, client) as agent:
+            async with conversation(peer, home, model, client) as agent:
                 await agent.session_load(v1.LoadSessionRequest(session_id=session, cwd=str(home), mcp_servers=[]))
                 # The replay was handled before the call returned.
                 assert client.text(session, v1.UserMessageChunk) == "use the tool"
@@ -59,9 +59,9 @@ def test_a_new_process_loads_a_session_and_replays_it(goose: Path, home: Path) -
     asyncio.run(run())
 
 
-def test_a_session_that_is_not_there_cannot_be_loaded(goose: Path, home: Path) -> None:
+def test_a_session_that_is_not_there_cannot_be_loaded(peer: Goose, home: Path) -> None:
     async def run() -> None:
-        async with Model({}) as model, conversation(goose, home, model, Client()) as agent:
+        async with Model({}) as model, conversation(peer, home, model, Client()) as agent:
             request = v1.LoadSessionRequest(session_id="19700101_1", cwd=str(home), mcp_servers=[])
             with pytest.raises(RequestError) as refused:
                 await agent.session_load(request)

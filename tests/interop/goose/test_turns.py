@@ -9,20 +9,20 @@ import pytest
 from acp_bindings.runtime.errors import RequestError
 from acp_bindings.v1 import unstable as v1
 
-from tests.interop.goose.harness import Client, conversation, new_session, say
+from tests.interop.goose.harness import Client, Goose, conversation, new_session, say
 from tests.interop.goose.model import Calls, Fails, Model, Says
 
 pytestmark = pytest.mark.interop
 
 
-def test_a_prompt_is_answered_piece_by_piece(goose: Path, home: Path) -> None:
+def test_a_prompt_is_answered_piece_by_piece(peer: Goose, home: Path) -> None:
     pieces = ("Grüße ", "aus\n", "\u2028Zeile ", "🪿")
 
     async def run() -> None:
         client = Client()
         async with (
             Model({"say hello": Says(pieces)}) as model,
-            conversation(goose, home, model, client) as agent,
+            conversation(peer, home, model, client) as agent,
         ):
             session = await new_session(agent, home)
             answer = await say(agent, session, "say hello")
@@ -42,13 +42,13 @@ def test_a_prompt_is_answered_piece_by_piece(goose: Path, home: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "status", "happened"), [("allow_once", "completed", True), ("reject_once", "failed", False)]
 )
-def test_a_tool_runs_if_the_client_permits(goose: Path, home: Path, choice: str, status: str, happened: bool) -> None:
+def test_a_tool_runs_if_the_client_permits(peer: Goose, home: Path, choice: str, status: str, happened: bool) -> None:
     command = "echo made by the tool | tee made.txt"
 
     async def run() -> None:
         client = Client(choice)
         turn = Calls("shell", {"command": command}, then=Says(("that ", "was it")))
-        async with Model({"use the tool": turn}) as model, conversation(goose, home, model, client) as agent:
+        async with Model({"use the tool": turn}) as model, conversation(peer, home, model, client) as agent:
             session = await new_session(agent, home)
             answer = await say(agent, session, "use the tool")
             assert answer.stop_reason == "end_turn"
@@ -67,11 +67,11 @@ def test_a_tool_runs_if_the_client_permits(goose: Path, home: Path, choice: str,
     asyncio.run(run())
 
 
-def test_always_is_not_asked_again(goose: Path, home: Path) -> None:
+def test_always_is_not_asked_again(peer: Goose, home: Path) -> None:
     async def run() -> None:
         client = Client("allow_always")
         turn = Calls("shell", {"command": "echo again"})
-        async with Model({"use the tool": turn}) as model, conversation(goose, home, model, client) as agent:
+        async with Model({"use the tool": turn}) as model, conversation(peer, home, model, client) as agent:
             session = await new_session(agent, home)
             for _ in range(2):
                 assert (await say(agent, session, "use the tool")).stop_reason == "end_turn"
@@ -81,7 +81,7 @@ def test_always_is_not_asked_again(goose: Path, home: Path) -> None:
     asyncio.run(run())
 
 
-def test_files_are_written_through_a_client_that_offers_to(goose: Path, home: Path) -> None:
+def test_files_are_written_through_a_client_that_offers_to(peer: Goose, home: Path) -> None:
     written: list[v1.WriteTextFileRequest] = []
 
     class Editor(Client):
@@ -96,7 +96,7 @@ def test_files_are_written_through_a_client_that_offers_to(goose: Path, home: Pa
     async def run() -> None:
         client = Editor()
         turn = Calls("write", {"path": "poem.txt", "content": "honk\n"})
-        async with Model({"write a poem": turn}) as model, conversation(goose, home, model, client) as agent:
+        async with Model({"write a poem": turn}) as model, conversation(peer, home, model, client) as agent:
             session = await new_session(agent, home)
             assert (await say(agent, session, "write a poem")).stop_reason == "end_turn"
             path = str(home / "poem.txt")
@@ -106,11 +106,11 @@ def test_files_are_written_through_a_client_that_offers_to(goose: Path, home: Pa
     asyncio.run(run())
 
 
-def test_a_turn_is_cancelled_while_the_model_speaks(goose: Path, home: Path) -> None:
+def test_a_turn_is_cancelled_while_the_model_speaks(peer: Goose, home: Path) -> None:
     async def run() -> None:
         client = Client()
         script = {"think forever": Says(("well, ",), stalls=True), "say hello": Says(("hello",))}
-        async with Model(script) as model, conversation(goose, home, model, client) as agent:
+        async with Model(script) as model, conversation(peer, home, model, client) as agent:
             session = await new_session(agent, home)
             turn = asyncio.create_task(say(agent, session, "think forever"))
             await client.until(lambda: client.text(session) == "well, ")
@@ -124,11 +124,11 @@ def test_a_turn_is_cancelled_while_the_model_speaks(goose: Path, home: Path) -> 
     asyncio.run(run())
 
 
-def test_a_turn_is_cancelled_while_it_waits_for_permission(goose: Path, home: Path) -> None:
+def test_a_turn_is_cancelled_while_it_waits_for_permission(peer: Goose, home: Path) -> None:
     async def run() -> None:
         client = Client("cancelled")
         turn = Calls("shell", {"command": "echo no > made.txt"})
-        async with Model({"use the tool": turn}) as model, conversation(goose, home, model, client) as agent:
+        async with Model({"use the tool": turn}) as model, conversation(peer, home, model, client) as agent:
             session = await new_session(agent, home)
             assert (await say(agent, session, "use the tool")).stop_reason == "cancelled"
             assert len(client.asked) == 1
@@ -137,10 +137,10 @@ def test_a_turn_is_cancelled_while_it_waits_for_permission(goose: Path, home: Pa
     asyncio.run(run())
 
 
-def test_a_model_that_refuses_ends_the_turn_with_an_error(goose: Path, home: Path) -> None:
+def test_a_model_that_refuses_ends_the_turn_with_an_error(peer: Goose, home: Path) -> None:
     async def run() -> None:
         script = {"no key": Fails(401, "who are you"), "no money": Fails(402, "pay first")}
-        async with Model(script) as model, conversation(goose, home, model, Client()) as agent:
+        async with Model(script) as model, conversation(peer, home, model, Client()) as agent:
             session = await new_session(agent, home)
             with pytest.raises(RequestError) as refused:
                 await say(agent, session, "no key")
@@ -152,11 +152,11 @@ def test_a_model_that_refuses_ends_the_turn_with_an_error(goose: Path, home: Pat
     asyncio.run(run())
 
 
-def test_a_model_that_breaks_is_told_of_in_the_conversation(goose: Path, home: Path) -> None:
+def test_a_model_that_breaks_is_told_of_in_the_conversation(peer: Goose, home: Path) -> None:
     async def run() -> None:
         client = Client()
         script = {"break": Fails(500, "out of geese")}
-        async with Model(script) as model, conversation(goose, home, model, client) as agent:
+        async with Model(script) as model, conversation(peer, home, model, client) as agent:
             session = await new_session(agent, home)
             assert (await say(agent, session, "break")).stop_reason == "end_turn"
             assert "out of geese" in client.text(session)

@@ -1,10 +1,10 @@
 // The SDK's client of version 1 goes through a whole conversation with an agent, and prints what it saw as JSON.
-// node client_v1.mjs protocol-version command of the agent...
+// node client_v1.mjs protocol-version command of the agent... or its URL
 import { ENTRY, Recorded, asItIs, plain, settled, startAgent } from "./shared.mjs";
 
 const [protocolVersion, ...command] = process.argv.slice(2);
 const acp = await import(ENTRY.v1);
-const { stream, leave } = startAgent(acp, command);
+const { stream, leave } = await startAgent(acp, command);
 
 const updates = new Recorded();
 const heard = new Recorded();

@@ -1,11 +1,11 @@
 // The SDK's client of version 2 goes through a whole conversation with an agent, and prints what it saw as JSON.
-// node client_v2.mjs v2 | v2-unstable command of the agent...
+// node client_v2.mjs v2 | v2-unstable command of the agent... or its URL
 import { ENTRY, Recorded, aborted, asItIs, plain, settled, startAgent } from "./shared.mjs";
 
 const [entry, ...command] = process.argv.slice(2);
 const unstable = entry === "v2-unstable";
 const acp = await import(ENTRY[entry]);
-const { stream, leave } = startAgent(acp, command);
+const { stream, leave } = await startAgent(acp, command);
 
 const updates = new Recorded();
 const heard = new Recorded(); // notifications of extensions, and what became of a question that was withdrawn

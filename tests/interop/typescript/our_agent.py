@@ -1,6 +1,7 @@
-"""Our agents on this process's stdin and stdout, for the SDK's clients to talk to.
+"""Our agents on this process's stdin and stdout, for the SDK's clients to talk to; or over HTTP and WebSocket.
 
-python -m tests.interop.typescript.our_agent v2 | v2-unstable | v1, or several of them.
+python -m tests.interop.typescript.our_agent v2 | v2-unstable | v1, or several of them. With `serve` among them it
+prints its URL, and serves until it is terminated.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-from acp_bindings import stdio, v1, v2
+from acp_bindings import http, stdio, v1, v2
 
 from tests.interop.typescript import turns
 from tests.interop.typescript.node import wire
@@ -235,5 +237,23 @@ class AgentV1(Logging, v1.Agent):
 
 AGENTS: dict[str, Any] = {"v2": StableAgent, "v2-unstable": UnstableAgent, "v1": AgentV1}
 
+
+async def serve(make: Callable[[], list[Any]]) -> None:
+    def tell(url: str) -> None:
+        print(url, flush=True)
+        # As over stdio, what agents print is no message.
+        sys.stdout = sys.stderr
+
+    options = {"access_log": False, "log_level": "warning"}
+    await http.serve(make, port=0, strict=True, on_start=tell, uvicorn_options=options)
+
+
+def main(*names: str) -> None:
+    def make() -> list[Any]:
+        return [AGENTS[name]() for name in names if name != "serve"]
+
+    asyncio.run(serve(make) if "serve" in names else stdio.serve(make(), strict=True))
+
+
 if __name__ == "__main__":
-    asyncio.run(stdio.serve([AGENTS[name]() for name in sys.argv[1:]], strict=True))
+    main(*sys.argv[1:])

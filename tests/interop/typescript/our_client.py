@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from acp_bindings import stdio, v1, v2
+from acp_bindings import http, stdio, v1, v2, ws
 
-from tests.interop.typescript.node import TIMEOUT, agent_command
+from tests.interop.typescript.node import TIMEOUT, agent_command, server_command
 
 u = v2.unstable
 
@@ -133,7 +133,7 @@ class Seen:
 
 
 @contextlib.asynccontextmanager
-async def driving(client: Any, *agents: str, **options: Any) -> AsyncIterator[tuple[Any, Seen]]:
+async def driving(client: Any, *agents: str, over: str = "stdio", **options: Any) -> AsyncIterator[tuple[Any, Seen]]:
     """Drive an SDK agent with a client of ours; fails when all of it takes longer than it may."""
     seen = Seen((client[0] if isinstance(client, list) else client).p, client)
 
@@ -145,13 +145,38 @@ async def driving(client: Any, *agents: str, **options: Any) -> AsyncIterator[tu
     logging.getLogger("acp_bindings").addHandler(collect)
     try:
         async with asyncio.timeout(TIMEOUT):
-            command = agent_command(*agents)
-            async with stdio.connect(*command, client=client, on_stderr=seen.stderr.append, **options) as agent:
-                transport = agent.connection.transport
+            async with (_started if over == "stdio" else _reached)(seen, over, agents, **options) as agent:
                 yield agent, seen
-            seen.exit_code = transport.process.returncode
     finally:
         logging.getLogger("acp_bindings").removeHandler(collect)
+
+
+@contextlib.asynccontextmanager
+async def _started(seen: Seen, _: str, agents: tuple[str, ...], **options: Any) -> AsyncIterator[Any]:
+    """The agent as a process of our own."""
+    command = agent_command(*agents)
+    async with stdio.connect(*command, client=seen.client, on_stderr=seen.stderr.append, **options) as agent:
+        transport = agent.connection.transport
+        yield agent
+    seen.exit_code = transport.process.returncode
+
+
+@contextlib.asynccontextmanager
+async def _reached(seen: Seen, over: str, agents: tuple[str, ...], **options: Any) -> AsyncIterator[Any]:
+    """The agent behind the SDK's server, which has to be on good terms with us to the end."""
+    pipe = asyncio.subprocess.PIPE
+    command = server_command(*agents)
+    server = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
+    assert server.stdout is not None
+    url = f"{over}://127.0.0.1:{int(await server.stdout.readline())}/acp"
+    connect = http.connect if over == "http" else ws.connect
+    try:
+        async with connect(url, client=seen.client, **options) as agent:
+            yield agent
+    finally:
+        _, complaints = await server.communicate(b"")
+        seen.stderr += complaints.decode().splitlines()
+        seen.exit_code = server.returncode
 
 
 async def settled(call: Any) -> Any:
@@ -162,11 +187,11 @@ async def settled(call: Any) -> Any:
         return error
 
 
-async def converse_v2(channel: str, agent_channel: str) -> Seen:
+async def converse_v2(channel: str, agent_channel: str, over: str = "stdio") -> Seen:
     """The conversation in version 2; the channels of both sides may differ."""
     client: Any = CLIENTS[channel]()
     p = client.p
-    async with driving(client, agent_channel, strict=True) as (agent, seen):
+    async with driving(client, agent_channel, over=over, strict=True) as (agent, seen):
         answers = seen.answers
 
         async def say(text: str) -> Any:
@@ -203,10 +228,10 @@ async def converse_v2(channel: str, agent_channel: str) -> Seen:
     return seen
 
 
-async def converse_v1(*agents: str) -> Seen:
+async def converse_v1(*agents: str, over: str = "stdio") -> Seen:
     """The conversation in version 1."""
     client = ClientV1()
-    async with driving(client, *agents, strict=True) as (agent, seen):
+    async with driving(client, *agents, over=over, strict=True) as (agent, seen):
         answers = seen.answers
 
         async def say(text: str) -> Any:

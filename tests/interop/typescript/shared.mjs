@@ -43,8 +43,21 @@ export function ownStream(acp) {
   return acp.ndJsonStream(Writable.toWeb(process.stdout), Readable.toWeb(process.stdin));
 }
 
-/** Starts an agent: its stream of messages, and a function that closes its stdin and waits for its exit code. */
-export function startAgent(acp, [command, ...args]) {
+/** Reaches an agent by its URL: its stream of messages, and a function that has nothing to wait for. */
+async function reachAgent(url) {
+  if (url.startsWith("http")) {
+    const { createHttpStream } = await import("@agentclientprotocol/sdk/experimental/http-client");
+    return { stream: createHttpStream(url), leave: () => null };
+  }
+  const { createWebSocketStream } = await import("@agentclientprotocol/sdk/experimental/ws-client");
+  const { WebSocket } = await import("ws");
+  return { stream: createWebSocketStream(url, { WebSocket }), leave: () => null };
+}
+
+/** Starts an agent, or reaches one that is given by a URL: its stream of messages, and a function that closes its
+ * stdin and waits for its exit code. */
+export async function startAgent(acp, [command, ...args]) {
+  if (/^(http|ws):/.test(command)) return reachAgent(command);
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const stream = acp.ndJsonStream(Writable.toWeb(child.stdin), Readable.toWeb(child.stdout));

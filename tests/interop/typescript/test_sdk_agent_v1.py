@@ -9,16 +9,16 @@ import pytest
 from acp_bindings import v1, v2
 
 from tests.interop.typescript import turns
-from tests.interop.typescript.node import pinned
+from tests.interop.typescript.node import OVER, pinned
 from tests.interop.typescript.our_client import Seen, converse_v1
 
 pytestmark = pytest.mark.interop
 
 
-@pytest.fixture(scope="module")
-def seen() -> Seen:
-    """One conversation for all tests here."""
-    return asyncio.run(converse_v1("v1"))
+@pytest.fixture(scope="module", params=OVER)
+def seen(request: pytest.FixtureRequest) -> Seen:
+    """One conversation on each way."""
+    return asyncio.run(converse_v1("v1", over=request.param))
 
 
 def typed(values: list[Any]) -> list[tuple[type, Any]]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
 from acp_bindings import v2
 
 from tests.interop.typescript import turns
-from tests.interop.typescript.node import pinned, wire
+from tests.interop.typescript.node import OVER, pinned, wire
 from tests.interop.typescript.our_client import Seen, converse_v2
 
 pytestmark = pytest.mark.interop
 u = v2.unstable
 
 
-@pytest.fixture(scope="module", params=["v2", "v2-unstable"])
+@pytest.fixture(scope="module", params=itertools.product(OVER, ["v2", "v2-unstable"]), ids="-".join)
 def seen(request: pytest.FixtureRequest) -> Seen:
-    """One conversation in each channel."""
-    return asyncio.run(converse_v2(request.param, request.param))
+    """One conversation in each channel, on each way."""
+    over, channel = request.param
+    return asyncio.run(converse_v2(channel, channel, over))
 
 
 def typed(values: list[Any]) -> list[tuple[type, Any]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any, NamedTuple
 
 import pytest
 
-from tests.interop.typescript.node import converse, wire
+from tests.interop.typescript.node import OVER, converse, wire
 
 pytestmark = pytest.mark.interop
 
@@ -23,16 +24,17 @@ class Told(NamedTuple):
     stderr: str
 
 
-@pytest.fixture(scope="module", params=["v2", "v2-unstable"])
+@pytest.fixture(scope="module", params=itertools.product(OVER, ["v2", "v2-unstable"]), ids="-".join)
 def told(request: pytest.FixtureRequest) -> Told:
-    """One conversation in each channel of version 2. The agent offers version 1 too."""
-    return Told(request.param, *converse("client_v2.mjs", request.param, request.param, "v1"))
+    """One conversation in each channel of version 2, on each way. The agent offers version 1 too."""
+    over, channel = request.param
+    return Told(channel, *converse("client_v2.mjs", channel, channel, "v1", over=over))
 
 
-@pytest.fixture(scope="module")
-def older() -> Told:
-    """One conversation in version 1, with an agent that offers version 2 too."""
-    return Told("v1", *converse("client_v1.mjs", "1", "v2", "v1"))
+@pytest.fixture(scope="module", params=OVER)
+def older(request: pytest.FixtureRequest) -> Told:
+    """One conversation in version 1 on each way, with an agent that offers version 2 too."""
+    return Told("v1", *converse("client_v1.mjs", "1", "v2", "v1", over=request.param))
 
 
 def prompted(text: str) -> list[Any]:

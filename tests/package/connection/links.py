@@ -1,20 +1,15 @@
-"""The suite's view of a transport: the same agents, clients and bare ends over each of them.
-
-A `Link` opens three things: a client's connection to one of our agents, a bare end (`Wire`) to one of our agents, and a
-client's connection to a bare end that a test scripts.
-"""
+"""The transports that the suite runs over."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from acp_bindings import memory, stdio
 from acp_bindings.runtime.door import agents_of, served
@@ -24,65 +19,13 @@ from acp_bindings.runtime.transports.lines import Oversized
 from acp_bindings.runtime.transports.memory import MemoryTransport
 
 from tests.package.connection.agents import AGENTS
+from tests.package.connection.remote_links import Http, WebSocket
+from tests.package.connection.wires import Link, Script, Wire
 from tests.support.cli import ROOT
 
 AGENTS_FILE = Path(__file__).with_name("agents.py")
 SCRIPT_FILE = Path(__file__).with_name("bridge.py")
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "generated"))), "PYTHONWARNINGS": "default"}
-
-
-class Wire:
-    """A bare end: frames out and in, as bytes or as JSON values."""
-
-    def __init__(self, write: Callable[[bytes], Awaitable[None]], read: Callable[[], Awaitable[bytes | None]]) -> None:
-        self._write = write
-        self._read = read
-        self._next = 1000
-
-    async def send(self, *frames: Any) -> None:
-        """Send frames: bytes as they are, anything else as JSON."""
-        for frame in frames:
-            await self._write(frame if isinstance(frame, bytes) else json.dumps(frame).encode())
-
-    async def receive(self) -> Any:
-        """The next frame as a JSON value; None at the end."""
-        frame = await self._read()
-        return None if frame is None else json.loads(frame)
-
-    async def replies(self, *frames: Any) -> list[Any]:
-        """What comes back for these frames, up to the answer to a last request that is sure to get one."""
-        self._next += 1
-        await self.send(*frames, {"jsonrpc": "2.0", "id": self._next, "method": "_test/last"})
-        found = []
-        while (message := await self.receive()) is not None and message.get("id") != self._next:
-            found.append(message)
-        return found
-
-    async def initialize(self, version: int = 2) -> Any:
-        """Get in; what the agent answered."""
-        info = {"name": "wire", "version": "1"}
-        params = {"protocolVersion": version, "info": info}
-        await self.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
-        return await self.receive()
-
-
-Script = Callable[[Wire], Awaitable[None]]
-
-
-class Link(Protocol):
-    """One transport."""
-
-    def agent(self, name: str, client: Any, **options: Any) -> AbstractAsyncContextManager[Any]:
-        """A client's connection to one of our agents."""
-        ...
-
-    def wire(self, name: str, **limits: int) -> AbstractAsyncContextManager[Wire]:
-        """A bare end to one of our agents."""
-        ...
-
-    def scripted(self, script: Script, client: Any, **options: Any) -> AbstractAsyncContextManager[Any]:
-        """A client's connection to a bare end, which runs `script` meanwhile."""
-        ...
 
 
 class Collector:
@@ -96,7 +39,7 @@ class Collector:
             assert isinstance(frame, bytes)
             self.frames.put_nowait(frame)
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: int | str | None, error: AcpError) -> None:
         raise AssertionError("a bare end looks after itself") from error
 
     def ended(self, error: ConnectionClosed) -> None:
@@ -105,6 +48,9 @@ class Collector:
 
 class Memory:
     """Both sides in this process."""
+
+    one_way = True
+    text = False
 
     def agent(self, name: str, client: Any, **options: Any) -> AbstractAsyncContextManager[Any]:
         return memory.connect(AGENTS[name](), client=client, **{"strict": False, **options})
@@ -150,6 +96,9 @@ async def _script(script: Script, wire: Wire, transport: MemoryTransport) -> Non
 
 class Stdio:
     """The agent as a child process."""
+
+    one_way = True
+    text = False
 
     def agent(self, name: str, client: Any, **options: Any) -> AbstractAsyncContextManager[Any]:
         return stdio.connect(sys.executable, str(AGENTS_FILE), name, client=client, env=ENVIRONMENT, **options)
@@ -212,4 +161,4 @@ def _streams(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Wire
     return Wire(write, read)
 
 
-LINKS: dict[str, Link] = {"memory": Memory(), "stdio": Stdio()}
+LINKS: dict[str, Link] = {"memory": Memory(), "stdio": Stdio(), "http": Http(), "websocket": WebSocket()}

@@ -11,10 +11,10 @@ from acp_bindings.runtime.connection import Context
 
 from tests.package.connection.agents import SESSION, chunk
 from tests.package.connection.clients import Recorder, allowed
-from tests.package.connection.links import Link, Wire
+from tests.package.connection.wires import Link, Wire
 from tests.support.aio import run
 
-GONE = r"other side is gone|closed its output|process has ended"
+GONE = r"other side (is gone|closed the connection)|its output|process has ended|connect anew|could not be reached"
 
 
 async def let_in(wire: Wire) -> None:

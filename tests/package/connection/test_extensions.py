@@ -15,7 +15,7 @@ from acp_bindings.v2 import advertise, extension
 
 from tests.package.connection.agents import SESSION, Doubled, Doubling, ScriptedAgent
 from tests.package.connection.clients import Recorder
-from tests.package.connection.links import Link
+from tests.package.connection.wires import Link
 from tests.support.aio import run
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

@@ -11,7 +11,7 @@ from acp_bindings import v2
 
 from tests.package.connection.agents import SESSION
 from tests.package.connection.clients import Recorder
-from tests.package.connection.links import Link, Wire
+from tests.package.connection.wires import Link, Wire
 from tests.support.aio import run
 
 NEW = {"jsonrpc": "2.0", "method": "session/new", "params": {"cwd": "/w"}}
@@ -111,6 +111,8 @@ def test_what_is_no_message_gets_its_answer_and_the_connection_lives_on(link: Li
         async with link.wire("scripted") as wire:
             await wire.initialize()
             for name, (frame, answers) in REFUSED.items():
+                if link.text and name.startswith("invalid UTF-8"):
+                    continue
                 assert outline(await wire.replies(frame)) == answers, name
             assert outline(await wire.replies(NEW | {"id": 5})) == [(5, CREATED)]
 

@@ -12,7 +12,7 @@ from acp_bindings.v2 import unstable
 
 from tests.package.connection.agents import SESSION, ScriptedAgent
 from tests.package.connection.clients import OlderRecorder, Recorder
-from tests.package.connection.links import Link, Wire
+from tests.package.connection.wires import Link, Wire
 from tests.support.aio import run
 
 INFO = {"name": "wire", "version": "1"}
@@ -27,9 +27,9 @@ def initialize(version: Any, **more: Any) -> dict[str, Any]:
 # The agent's side
 
 
-def test_nothing_comes_before_initialize(link: Link) -> None:
+def test_nothing_comes_before_initialize(way: Link) -> None:
     async def test() -> None:
-        async with link.wire("scripted") as wire:
+        async with way.wire("scripted") as wire:
             await wire.send(NEW, NEW | {"id": 8, "method": "_no/such"}, {"jsonrpc": "2.0", "method": "_test/release"})
             answers = [await wire.receive(), await wire.receive()]
             assert [(one["id"], one["error"]["code"]) for one in answers] == [(7, -32600), (8, -32600)]
@@ -297,7 +297,9 @@ def test_an_agent_that_answers_with_a_version_that_nobody_speaks(link: Link) -> 
 def test_what_an_agent_sends_right_after_its_first_answer_is_handled(link: Link) -> None:
     async def test() -> None:
         client = Recorder()
-        async with link.agent("eager", client):
+        async with link.agent("eager", client) as agent:
+            # Over HTTP a session's messages wait until it is asked for.
+            await agent.session_new(v2.NewSessionRequest(cwd="/w"))
             assert [await client.news.get() for _ in range(2)] == ["hello", "SelectedPermissionOutcome"]
 
     run(test)

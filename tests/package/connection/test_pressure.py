@@ -12,8 +12,9 @@ from acp_bindings.v2 import extension
 
 from tests.package.connection.agents import SESSION
 from tests.package.connection.clients import Recorder
-from tests.package.connection.links import LINKS, Link, Wire
+from tests.package.connection.links import LINKS
 from tests.package.connection.test_ending import let_in, update
+from tests.package.connection.wires import Link, Wire
 from tests.support.aio import run
 
 
@@ -166,11 +167,11 @@ def test_too_many_requests_at_once_are_refused(link: Link) -> None:
     run(test)
 
 
-def test_a_peer_that_does_not_read_its_answers_makes_reading_pause(link: Link) -> None:
+def test_a_peer_that_does_not_read_its_answers_makes_reading_pause(way: Link) -> None:
     """Garbage is answered, and the answers are not read: they do not pile up without end, and are all there later."""
 
     async def test() -> None:
-        async with link.wire("scripted", max_in_flight=5) as wire:
+        async with way.wire("scripted", max_in_flight=5) as wire:
             await wire.initialize()
             count = 30_000
             sending = asyncio.create_task(wire.send(*[b"{garbage" + b"x" * 100] * count))

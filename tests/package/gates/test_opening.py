@@ -13,7 +13,8 @@ from acp_bindings.v2 import unstable
 
 from tests.package.connection.agents import AGENTS, SESSION, ScriptedAgent
 from tests.package.connection.clients import OlderRecorder, Recorder
-from tests.package.connection.links import LINKS, Link
+from tests.package.connection.links import LINKS
+from tests.package.connection.wires import Link
 from tests.package.gates.peers import handler, said, talking
 from tests.support.aio import run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -55,11 +56,24 @@ CASES: dict[str, tuple[tuple[str, str, Any, str], State | None, str | None, str]
     "one that says nothing": (TOOL, tool(v2.UNSET), "capabilities.cancel", "needs capabilities.cancel of 'x'"),
     "one that took it back": (TOOL, tool(None), "capabilities.cancel", "does not advertise it now"),
     "one that nobody knows": (TOOL, State(), "tool_calls", "'x' is none of the session's tool_calls"),
+    "an object of another's making": (
+        TOOL,
+        State(tool_calls={"x": SimpleNamespace(capabilities=SimpleNamespace(cancel={}))}),
+        None,
+        "",
+    ),
+    "one that was cleared": (
+        TOOL,
+        State(tool_calls={"x": SimpleNamespace(capabilities=None)}),
+        "capabilities.cancel",
+        "needs",
+    ),
     "a session without state": (TOOL, None, None, ""),
     "a terminal that can be stopped": (TERMINAL, terminal(STOP[0]), None, ""),
     "one that cannot be": (TERMINAL, terminal(STOP[1]), "capabilities.cancel", "needs capabilities.cancel of 'x'"),
     "a terminal that nobody knows": (TERMINAL, State(), "terminals", "'x' is none of the session's terminals"),
     "an option that was advertised": (OPTION, State(config_options=OPTIONS), None, ""),
+    "an option of another's making": (OPTION, State(config_options=[SimpleNamespace(config_id="x")]), None, ""),
     "one that was not": (OPTION, State(), "config_options", "'x' is none of the session's config_options"),
     "an option in v1": (OLD_OPTION, State(config_options=OLDER), None, ""),
     "one that was not in v1": (OLD_OPTION, State(), "config_options", "'x' is none of the session's config_options"),

@@ -24,7 +24,7 @@ class Receiving:
     def received(self, frames: Iterable[bytes | Oversized]) -> None:
         self.frames += frames
 
-    def undelivered(self, identity: int, error: AcpError) -> None:
+    def undelivered(self, identity: int | str | None, error: AcpError) -> None:
         raise AssertionError("whatever this transport takes is delivered") from error
 
     def ended(self, error: ConnectionClosed) -> None:

@@ -28,6 +28,7 @@ class Counting(v2.Agent):
     """
 
     info = v2.Implementation(name="counting", version="1")
+    capabilities = v2.AgentCapabilities(session=v2.SessionCapabilities())
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,12 +53,22 @@ class Counting(v2.Agent):
                 self.written += 1
                 if int(count) < 0:
                     await asyncio.sleep(0)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, v2.ConnectionClosed) as error:
             self.cancelled.append(request.session_id)
-            raise
+            if isinstance(error, asyncio.CancelledError):
+                raise
         finally:
             self.turns -= 1
         return v2.PromptResponse(message_id="m")
+
+    async def session_list(self, request: v2.ListSessionsRequest, context: Context) -> v2.ListSessionsResponse:
+        return v2.ListSessionsResponse(sessions=[])
+
+    async def session_resume(self, request: v2.ResumeSessionRequest, context: Context) -> v2.ResumeSessionResponse:
+        return v2.ResumeSessionResponse()
+
+    async def session_close(self, request: v2.CloseSessionRequest, context: Context) -> v2.CloseSessionResponse:
+        return v2.CloseSessionResponse()
 
     async def session_cancel(self, notification: v2.CancelSessionNotification, context: Context) -> None:
         self.cancelled.append(f"asked for {notification.session_id}")

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import httpx
@@ -33,14 +33,27 @@ def scripted() -> list[Handler]:
     return AGENTS["scripted"]()
 
 
+class Server(uvicorn.Server):
+    """Stops at once when it is told to, and leaves signals to the test runner."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.stop = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        await self.stop.wait()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 @contextlib.asynccontextmanager
 async def running(app: Any, **options: Any) -> AsyncIterator[str]:
     """Serve an ASGI app; gives the URL of its root. It has shut down in good order when this ends."""
     listening = socket.create_server(("127.0.0.1", 0))
     settings: dict[str, Any] = {"lifespan": "on", "log_level": "warning", "ws_max_size": 2**26, **options}
-    server = uvicorn.Server(uvicorn.Config(app, **settings))
-    # Signals are the test runner's.
-    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    server = Server(uvicorn.Config(app, **settings))
     serving = asyncio.create_task(server.serve([listening]))
     port = listening.getsockname()[1]
     try:
@@ -50,7 +63,7 @@ async def running(app: Any, **options: Any) -> AsyncIterator[str]:
             await asyncio.sleep(0.001)
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.should_exit = True
+        server.stop.set()
         if isinstance(app, AcpApp):
             await app.shutdown()
         await serving

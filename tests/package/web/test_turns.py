@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
 from typing import Any
 
 import pytest
-from acp_bindings import http
-from fastapi import FastAPI
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
-from tests.package.connection.agents import AGENTS, SESSION
-from tests.package.web.agents import Counting, Family, text_of
-from tests.package.web.serving import CONNECTION, INITIALIZE, Peer, client, running, served
+from tests.package.connection.agents import SESSION
+from tests.package.web.agents import Counting, text_of
+from tests.package.web.serving import CONNECTION, served
 from tests.support.aio import run
 
 
@@ -72,68 +66,6 @@ def test_two_sessions_have_a_stream_each_which_may_open_late() -> None:
                 assert {one["params"]["sessionId"] for one in messages[:30]} == {session}
             async with peer.stream() as of_connection:
                 assert [one["id"] for one in await of_connection.take(2)] == [1, 2]
-
-    run(test)
-
-
-def test_a_stream_that_broke_goes_on_where_it_was_left() -> None:
-    """W: what had not left for the first reader comes to the second; at most what was under way is lost."""
-
-    async def test() -> None:
-        async with served(Counting) as (_, peer):
-            await peer.initialize()
-            async with peer.stream("s1") as first:
-                await peer.request(1, "session/prompt", prompt("3000 2000", "s1"), "s1")
-                begun = [int(text_of(one)) for one in await first.take(10)]
-            async with peer.stream("s1") as second:
-                rest = []
-                while "id" not in (message := await second.next()):
-                    rest.append(int(text_of(message)))
-            assert begun == list(range(10)) and rest == list(range(rest[0], 3000))
-            # Buffers of the two ends: some hundred kilobytes of six million.
-            assert rest[0] < 1500
-
-    run(test)
-
-
-def test_nobody_reads_and_the_agent_waits() -> None:
-    """Bounded queues push back, and nothing is dropped: another session of the same connection does not notice."""
-
-    async def test() -> None:
-        family = Family()
-        async with served(family, max_output=20_000) as (_, peer):
-            await peer.initialize()
-            (agent,) = family.agents
-            await peer.request(1, "session/prompt", prompt("500 1000", "slow"), "slow")
-            async with peer.stream("quick") as quick:
-                await peer.request(2, "session/prompt", prompt(100, "quick"), "quick")
-                assert [text_of(one) for one in (await quick.take(101))[:100]] == numbers(100)
-            # The first to be over the limit waits, so there is one more than fits.
-            assert 100 + 15 < agent.written < 100 + 25 and agent.turns == 1
-            async with peer.stream("slow") as slow:
-                came = await slow.take(501)
-            assert [text_of(one).strip() for one in came[:500]] == numbers(500) and came[500]["id"] == 1
-
-    run(test)
-
-
-def test_all_streams_together_push_back_too() -> None:
-    async def test() -> None:
-        family = Family()
-        async with served(family, max_kept=20_000) as (_, peer):
-            await peer.initialize()
-            (agent,) = family.agents
-            for number in range(4):
-                session = f"s{number}"
-                await peer.request(number, "session/prompt", prompt("500 1000", session), session)
-            async with peer.stream() as stream:
-                await peer.request("probe", "session/new", {"cwd": "/"})
-                await stream.next()
-            assert agent.written < 30 and agent.turns == 4
-            async with contextlib.AsyncExitStack() as stack:
-                streams = [await stack.enter_async_context(peer.stream(f"s{number}")) for number in range(4)]
-                for came in await asyncio.gather(*(one.take(501) for one in streams)):
-                    assert [text_of(one).strip() for one in came[:500]] == numbers(500)
 
     run(test)
 
@@ -220,121 +152,6 @@ def test_content_types_of_json() -> None:
     run(test)
 
 
-# Opening
-
-
-@pytest.mark.parametrize(
-    ("agent", "params", "code"),
-    [
-        ("picky", {"protocolVersion": 2, "info": {"name": "wire", "version": "1"}}, -32000),
-        ("scripted", {"protocolVersion": 1}, -32022),
-        ("scripted", {"protocolVersion": "two"}, -32602),
-    ],
-)
-def test_a_refused_initialize_leaves_no_connection(agent: str, params: Any, code: int) -> None:
-    async def test() -> None:
-        async with served(AGENTS[agent]) as (app, peer):
-            answer = await peer.initialize(INITIALIZE | {"params": params})
-            assert answer.status_code == 200 and CONNECTION not in answer.headers
-            assert answer.json()["id"] == 0 and answer.json()["error"]["code"] == code
-            assert len(app.connections) == 0
-
-    run(test)
-
-
-def test_initialize_again() -> None:
-    """G: 200 with the answer (T refuses it with 400). Until another request was made it may be repeated (T)."""
-
-    async def test() -> None:
-        async with served(AGENTS["both"]) as (app, peer):
-            await peer.initialize()
-            again = INITIALIZE | {"id": "again", "params": {"protocolVersion": 1, "clientCapabilities": {}}}
-            answer = await peer.post(again)
-            assert answer.status_code == 200 and answer.json()["result"]["protocolVersion"] == 1
-            await peer.request(1, "session/new", {"cwd": "/", "mcpServers": []})
-            answer = await peer.post(again)
-            assert answer.status_code == 200 and answer.json()["error"]["code"] == -32600
-            assert len(app.connections) == 1
-
-    run(test)
-
-
-def test_an_id_that_is_in_use() -> None:
-    async def test() -> None:
-        async with served() as (_, peer):
-            await peer.initialize()
-            await peer.request(1, "_test/wait", {})
-            answer = await peer.request(1, "session/new", {"cwd": "/"})
-            assert answer.status_code == 400 and answer.json()["id"] is None
-            assert (await peer.request("1", "session/new", {"cwd": "/"})).status_code == 202
-
-    run(test)
-
-
-def test_an_eager_agent_is_heard() -> None:
-    """What it says before any stream is open is there when they open."""
-
-    async def test() -> None:
-        async with served(AGENTS["eager"]) as (_, peer):
-            await peer.initialize()
-            async with peer.stream(SESSION) as stream:
-                first, second = await stream.take(2)
-                assert text_of(first) == "hello" and second["method"] == "session/request_permission"
-
-    run(test)
-
-
-@pytest.mark.parametrize("kind", ["raises", "promises too much", "is a coroutine"])
-def test_factories(kind: str, caplog: pytest.LogCaptureFixture) -> None:
-    class Promising(Counting):
-        from acp_bindings import v2
-
-        capabilities = v2.AgentCapabilities(session=v2.SessionCapabilities())
-
-    def raises() -> Counting:
-        raise KeyError("a secret")
-
-    async def coroutine() -> list[Counting]:
-        return [Counting()]
-
-    async def test() -> None:
-        factory = {"raises": raises, "promises too much": Promising, "is a coroutine": coroutine}[kind]
-        async with served(factory) as (app, peer):
-            answer = await peer.initialize()
-            works = kind == "is a coroutine"
-            assert answer.status_code == (200 if works else 500) and "secret" not in answer.text
-            assert len(app.connections) == works
-
-    run(test)
-    assert ("the agent could not be made" in caplog.text) == (kind != "is a coroutine")
-
-
-def test_an_agent_that_leaves() -> None:
-    """Its streams end, and its connection is unknown from then on."""
-
-    async def test() -> None:
-        async with served(Counting) as (_, peer):
-            await peer.initialize()
-            async with peer.stream() as stream:
-                assert (await peer.request(1, "_test/leave", {})).status_code == 202
-                assert await stream.rest() == []
-            assert (await peer.request(2, "session/new", {"cwd": "/"})).status_code == 404
-
-    run(test)
-
-
-def test_large_messages_both_ways() -> None:
-    async def test() -> None:
-        async with served(Counting) as (_, peer):
-            await peer.initialize()
-            async with peer.stream() as stream:
-                await peer.request(1, "_test/size", {"text": "x" * 30_000_000, "answer": 30_000_000})
-                answer = await stream.next()
-                assert answer["result"]["size"] == len(answer["result"]["text"]) == 30_000_000
-
-    run(test)
-
-
 def test_a_frame_of_several_lines_is_one_event() -> None:
     """A proxy passes frames on as they came, line ends between tokens included."""
 
@@ -345,62 +162,5 @@ def test_a_frame_of_several_lines_is_one_event() -> None:
                 text = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "_test/raw", "params": {}}, indent=1)
                 await peer.post(text.replace("\n", "\r\n").encode())
                 assert (await stream.next())["result"]["raw"].startswith("{\r\n")
-
-    run(test)
-
-
-def test_a_silent_stream_is_kept_alive() -> None:
-    async def test() -> None:
-        async with served(keep_alive=0.01) as (_, peer):
-            await peer.initialize()
-            async with peer.stream() as stream:
-                async for line in stream.response.aiter_lines():
-                    if line == ": keep-alive":
-                        break
-
-    run(test)
-
-
-# Where it stands
-
-
-@pytest.mark.parametrize("kind", ["starlette", "fastapi"])
-def test_mounted(kind: str) -> None:
-    """Its owner ends it: servers tell the outermost app alone that they stop."""
-
-    async def test() -> None:
-        family = Family()
-        acp = http.app(family, path="/agent")
-
-        @contextlib.asynccontextmanager
-        async def life(_: Any) -> Any:
-            yield
-            await acp.shutdown()
-
-        if kind == "starlette":
-            outer: Starlette = Starlette(routes=[Mount("/tools", acp)], lifespan=life)
-        else:
-            outer = FastAPI(lifespan=life)
-            outer.mount("/tools", acp)
-        async with client() as made:
-            async with running(outer) as root:
-                peer = Peer(made, root + "/tools/agent")
-                assert (await peer.initialize()).status_code == 200
-                async with peer.stream() as stream:
-                    await peer.request(1, "session/new", {"cwd": "/"})
-                    assert (await stream.next())["result"] == {"sessionId": "s1"}
-                assert (await made.post(root + "/agent")).status_code == 404
-            assert family.agents[0].ended.is_set() and len(acp.connections) == 0
-
-    run(test)
-
-
-def test_a_cookie_that_a_proxy_can_go_by() -> None:
-    async def test() -> None:
-        async with served(affinity="b-2", affinity_cookie="route") as (_, peer):
-            answer = await peer.initialize()
-            assert answer.headers["set-cookie"] == "route=b-2; HttpOnly; Path=/; SameSite=lax"
-            assert peer.client.cookies["route"] == "b-2"
-            assert "set-cookie" not in (await peer.delete()).headers
 
     run(test)

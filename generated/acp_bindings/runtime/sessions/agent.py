@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import os
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import msgspec
@@ -11,10 +13,10 @@ from msgspec import UNSET
 
 from .. import jsonrpc
 from ..codec import convert, encode
-from ..errors import RequestError
+from ..errors import ConnectionClosed, RequestError
 from ..models import UnknownVariant
 from ..routing import Handler
-from .hosted import AgentSession, Block, error_of, now
+from .hosted import AgentSession, Block, now
 from .stores import PAGE, MemoryStore, SessionRecord, SessionStore
 from .words import Words, new_id
 
@@ -42,9 +44,11 @@ class SessionAgent(Handler, Generic[S, Block]):
                     await session.say(block)
 
     What it returns is the stop reason, None for `end_turn`; a RequestError that it raises is told to the client, of any
-    other exception only that there was one. `session/cancel` cancels its task, and the stop reason is `cancelled`
-    whatever it does then. Prompts that come during a turn are held until it is over. `opened` is called when a session
-    was made or resumed, before the client is told.
+    other exception only that there was one (in version 1 both are the answer to the prompt). A stop reason that is
+    neither the protocol's nor has a leading underscore is such an exception. `session/cancel` cancels the task of
+    `turn`, and the stop reason is `cancelled` whatever it does then; code that does not end is left behind after the
+    session's `grace`. Prompts that come during a turn are held until it is over. `opened` is called when a session was
+    made or resumed, before the client is told.
 
     `store` keeps records and histories for `session/list`, resuming and forking: in memory, unless a `SqliteStore` or
     one of your own is given. Without `capabilities`, what is handled here is advertised.
@@ -74,47 +78,31 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def connection_closed(self) -> None:
         sessions, self.sessions = self.sessions, {}
-        for session in sessions.values():
-            await session._stop()
+        await asyncio.gather(*(session._stop() for session in sessions.values()))
 
     # the methods of the protocol
 
     async def session_new(self, request: Any, context: Context) -> Any:
-        record = SessionRecord(
-            session_id=new_id(),
-            cwd=request.cwd,
-            additional_directories=list(getattr(request, "additional_directories", ())),
-            updated_at=now(),
-        )
-        session = self._keep(record, request, context)
-        await self.store.save(record)
-        return await self._open(session, "session/new", context, session_id=record.session_id)
+        record = SessionRecord(session_id=new_id(), cwd=request.cwd)
+        return await self._make(record, [], "session/new", request, context)
 
     async def session_fork(self, request: Any, context: Context) -> Any:
-        origin = await self._find(request, context)
-        await origin.save()
-        record = msgspec.structs.replace(origin.record, session_id=new_id(), cwd=request.cwd, updated_at=now())
-        session = self._keep(record, request, context)
-        await self.store.save(record)
-        await self.store.append(record.session_id, await self.store.history(origin.id))
-        return await self._open(session, "session/fork", context, session_id=record.session_id)
+        origin = self.sessions.get(request.session_id)
+        if origin is not None:
+            await origin.save()
+        record = await self._record(request.session_id)
+        history = await self.store.history(record.session_id)
+        record = SessionRecord(session_id=new_id(), cwd=request.cwd, title=record.title)
+        return await self._make(record, history, "session/fork", request, context)
 
     async def session_load(self, request: Any, context: Context) -> Any:
-        session = await self._find(request, context)
-        await session._replay()
-        return await self._open(session, "session/load", context)
+        return await self._reopen(request, context, "session/load", replays=True)
 
     async def session_resume(self, request: Any, context: Context) -> Any:
-        session = await self._find(request, context)
         start = getattr(request, "replay_from", None)
         if isinstance(start, UnknownVariant):
-            raise RequestError(jsonrpc.INVALID_PARAMS, f"history cannot be replayed from {start.tag!r}")
-        if start not in (None, UNSET):
-            await session._replay()
-        answer = await self._open(session, "session/resume", context)
-        if self._words.version > 1:
-            await session._tell_state()
-        return answer
+            raise RequestError(jsonrpc.INVALID_PARAMS, f"history cannot be replayed from {start.tag!r:.80}")
+        return await self._reopen(request, context, "session/resume", replays=start not in (None, UNSET))
 
     async def session_list(self, request: Any, context: Context) -> Any:
         cwd = None if request.cwd is UNSET else request.cwd
@@ -152,27 +140,32 @@ class SessionAgent(Handler, Generic[S, Block]):
         value = request.value
         if not _fits(option, value):
             raise RequestError(jsonrpc.INVALID_PARAMS, f"not a value of {request.config_id!r}: {value!r:.80}")
-        option.current_value = value
-        await self.config_changed(session, option)
-        return self._words.result("session/set_config_option")(config_options=list(session.config_options))
+        before, option.current_value = option.current_value, value
+        try:
+            await self.config_changed(session, option)
+        except BaseException:
+            option.current_value = before
+            raise
+        return self._words.result("session/set_config_option")(config_options=session._told_options())
 
     async def session_prompt(self, request: Any, context: Context) -> Any:
+        if not request.prompt:
+            raise RequestError(jsonrpc.INVALID_PARAMS, "the prompt is empty")
         session = self._live(request.session_id)
         await session._hold()
+        goes_on = False
         try:
             message_id = new_id()
             await self._begin(session, message_id, request.prompt)
-            if self._words.version == 1:
-                reason = await session._work(self.turn(session, request.prompt))
-                answer = convert({"stopReason": reason}, self._words.result("session/prompt"))
+            if self._words.version > 1:
+                context.after_response(lambda: self._run(session, request.prompt))
+                goes_on = True
+                return self._words.result("session/prompt")(message_id=message_id)
+            reason = await session._work(self.turn(session, request.prompt))
+            return convert({"stopReason": reason}, self._words.result("session/prompt"))
+        finally:
+            if not goes_on:
                 await self._end(session)
-                return answer
-        except BaseException:
-            await session.save()
-            session._free.release()
-            raise
-        context.after_response(lambda: self._run(session, request.prompt))
-        return self._words.result("session/prompt")(message_id=message_id)
 
     # inside
 
@@ -191,17 +184,20 @@ class SessionAgent(Handler, Generic[S, Block]):
             await session._state("running")
             try:
                 reason = await session._work(self.turn(session, prompt))
-                # Words of the turn's own may be none of the protocol's.
-                await session._state("idle", stopReason=reason)
+                idle = self._words.idle(reason)
+            except ConnectionClosed:
+                raise
             except Exception as error:
-                await session._state("idle", stopReason="error", error=error_of(error, session.id))
+                idle = self._words.idle("error", error, session.id)
+            await session._tell(idle, False)
         finally:
             await self._end(session)
 
     async def _end(self, session: S) -> None:
         try:
             await session.save()
-            await self.store.save(session.record)
+            if not session.is_closed:
+                await self.store.save(session.record)
         finally:
             session._free.release()
 
@@ -211,36 +207,77 @@ class SessionAgent(Handler, Generic[S, Block]):
             raise RequestError(NOT_FOUND, f"no open session {session_id!r:.80}")
         return session
 
-    async def _find(self, request: Any, context: Context) -> S:
-        """A session that is open, or that the store has."""
-        session = self.sessions.get(request.session_id)
-        if session is None:
-            record = await self.store.find(request.session_id)
-            if record is None:
-                raise RequestError(NOT_FOUND, f"no session {request.session_id!r:.80}")
-            session = self._keep(record, request, context)
-        return session
+    async def _record(self, session_id: str) -> SessionRecord:
+        """What is known of a session that is open, or that the store has."""
+        session = self.sessions.get(session_id)
+        record = session.record if session is not None else await self.store.find(session_id)
+        if record is None:
+            raise RequestError(NOT_FOUND, f"no session {session_id!r:.80}")
+        return record
 
     def _keep(self, record: SessionRecord, request: Any, context: Context) -> S:
         session: S = self._session(record, self._words, self.store, context.remote)
-        session.mcp_servers = list(request.mcp_servers)
         self.sessions[record.session_id] = session
+        self._equip(session, request)
         return session
 
-    async def _open(self, session: S, method: str, context: Context, **members: Any) -> Any:
-        """The answer that opens a session, with what it offers: in the answer where that has room, else right after."""
+    def _equip(self, session: S, request: Any) -> None:
+        """The client gives what its session is to have whole, each time."""
+        session.mcp_servers = list(request.mcp_servers)
+        session.record.additional_directories = list(getattr(request, "additional_directories", ()))
+
+    async def _make(
+        self, record: SessionRecord, history: list[bytes], method: str, request: Any, context: Context
+    ) -> Any:
+        """Open a session that was not there before."""
+        record.updated_at = now()
+        session = self._keep(record, request, context)
         try:
-            await self.opened(session)
+            await self.store.save(record)
+            await self.store.append(record.session_id, history)
+            return await self._open(session, method, context, session_id=record.session_id)
         except BaseException:
-            self.sessions.pop(session.id, None)
+            # Nobody will ever know its id.
+            self.sessions.pop(record.session_id, None)
+            await self.store.delete(record.session_id)
             raise
+
+    async def _reopen(self, request: Any, context: Context, method: str, *, replays: bool) -> Any:
+        """Open a session that the store has, or one that is open already."""
+        record = await self._record(request.session_id)
+        if os.path.normpath(record.cwd) != os.path.normpath(request.cwd):
+            raise RequestError(jsonrpc.INVALID_PARAMS, "the session has another working directory", {"cwd": record.cwd})
+        session = self.sessions.get(record.session_id)
+        made = session is None
+        if session is None:
+            session = self._keep(record, request, context)
+        else:
+            self._equip(session, request)
+        try:
+            if replays:
+                await session._replay()
+            answer = await self._open(session, method, context)
+        except BaseException:
+            if made:
+                self.sessions.pop(record.session_id, None)
+            raise
+        if self._words.version > 1:
+            # After the history and before the answer.
+            await session._tell_state()
+        return answer
+
+    async def _open(self, session: S, method: str, context: Context, **members: Any) -> Any:
+        """The answer that opens a session, with what it offers: in it where it has room, else beside it."""
+        await self.opened(session)
         form = self._words.result(method)
-        offers = {"config_options": session.config_options, "available_commands": session.commands}
+        offers = {"config_options": session._told_options(), "available_commands": session.commands}
         members |= {name: list(value) for name, value in offers.items() if value and name in form.__struct_fields__}
         if session.commands and "available_commands" not in members:
-            commands = [msgspec.to_builtins(one) for one in session.commands]
-            update = self._words.update("available_commands_update", availableCommands=commands)
-            context.after_response(lambda: session._tell(update, False))
+            if "session_id" in members:
+                # The client does not know the session before it has the answer.
+                context.after_response(session._tell_commands)
+            else:
+                await session._tell_commands()
         return form(**members)
 
 
@@ -270,7 +307,7 @@ def _read_cursor(text: str) -> SessionRecord:
     try:
         updated_at, session_id = json.loads(base64.urlsafe_b64decode(text))
         return SessionRecord(session_id=str(session_id), cwd="", updated_at=str(updated_at))
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError):
         raise RequestError(jsonrpc.INVALID_PARAMS, "not a cursor of ours") from None
 
 

@@ -24,14 +24,15 @@ class Entry(msgspec.Struct, kw_only=True, omit_defaults=True, rename="camel"):
     meta: dict[str, Any] = field(default_factory=dict, name="_meta")
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def patch(self, update: Any, *, identity: str = "", null_clears: bool = True) -> None:
-        """Take over what an update says. `identity` is the member that says which entry is meant.
+    def patch(self, update: Any, *, identity: str = "", without: str = "", null_clears: bool = True) -> None:
+        """Take over what an update says. `identity` is the member that says which entry is meant; `without` one that
+        is not taken over.
 
-        In version 1 null means what absent means, so `null_clears` is off there.
+        For some kinds of version 1 null means what absent means: `null_clears` is off for them.
         """
         for name in update.__struct_fields__:
             value = getattr(update, name)
-            if value is UNSET or name == identity or (value is None and not null_clears):
+            if value is UNSET or name in (identity, without) or (value is None and not null_clears):
                 continue
             if name == "meta":
                 self.patch_meta(value)
@@ -145,6 +146,6 @@ class Info(Entry):
 class ContextUsage(Entry):
     """Tokens in the model's context and its size, and what the session has cost so far."""
 
-    used: int = 0
-    size: int = 0
+    used: int
+    size: int
     cost: Any = None

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import UNSET
 
-from ..codec import convert, encode, to_builtins
-from ..errors import RequestError
+from ..codec import convert, decode, encode, to_builtins
+from ..errors import ConnectionClosed
 from ..models import UnknownVariant
 from .state import kind_of
 from .stores import SessionRecord, SessionStore
 from .words import Words, new_id
 
 GRACE = 10.0
-"""Seconds that a cancelled turn has to end before its session goes on without it."""
+"""Seconds that the code of a cancelled turn has to end before its session goes on without it."""
 KEPT_BACK = 64
 """Updates that are written to the store at once."""
-PASSING = frozenset({"state_update", "notice"})
-"""Updates that are no part of a session's history."""
+PASSING = frozenset({"state_update", "notice", "available_commands_update", "config_option_update"})
+"""Updates that are no part of a session's history: events, and what the answer that opens a session has anew."""
 Update = TypeVar("Update")
 Block = TypeVar("Block")
 Option = TypeVar("Option")
@@ -62,9 +63,13 @@ def _tag(model: Any) -> Any:
 class AgentSession(Generic[Update, Block, Option]):
     """One conversation with a client; `SessionAgent` makes it and hands it to `turn`.
 
-    `record` has its id, working directory and title; `mcp_servers` are the client's. Set `commands` and
-    `config_options` in `SessionAgent.opened`. `remote` calls the client.
+    `record` has its id, its directories and its title; `mcp_servers` are the client's. Set `commands` and
+    `config_options` in `SessionAgent.opened`. `remote` calls the client. `grace` is how long the code of a turn has to
+    end once it was cancelled, in seconds. Once the session was closed, telling the client something raises
+    ConnectionClosed.
     """
+
+    grace: float = GRACE
 
     def __init__(self, record: SessionRecord, words: Words, store: SessionStore, remote: Any) -> None:
         self.record = record
@@ -73,13 +78,16 @@ class AgentSession(Generic[Update, Block, Option]):
         self.commands: list[Any] = []
         self.config_options: list[Any] = []
         self.is_cancelled = False
+        self.is_closed = False
         self._words = words
         self._store = store
         self._unsaved: list[bytes] = []
         self._message: tuple[str, str] | None = None
+        self._saving = asyncio.Lock()
         self._free = asyncio.Lock()
         self._held: set[asyncio.Task[Any]] = set()
         self._working: asyncio.Task[Any] | None = None
+        self._told_to_stop = asyncio.Event()
         self._questions = 0
 
     @property
@@ -95,9 +103,11 @@ class AgentSession(Generic[Update, Block, Option]):
         """Tell the client, and keep what is history. With `strict`, an update that is not valid raises ValueError."""
         kind = kind_of(update)
         self._message = None
-        if kind == "session_info_update":
-            self._retitle(update)
         await self._tell(update, kind not in PASSING)
+        title = getattr(update, "title", UNSET) if kind == "session_info_update" else UNSET
+        if title is not UNSET:
+            self.record.title = title
+            await self._store.save(self.record)
 
     async def say(self, content: str | Block) -> None:
         """Stream a piece of the agent's message: a text or a content block. Pieces that follow each other are one
@@ -120,20 +130,13 @@ class AgentSession(Generic[Update, Block, Option]):
         """Ask the user for permission. `tool_call` is the id of the call that it is for, or what is known of it.
 
         `options` are what can be chosen; by default to allow once or always, or to reject. While a turn waits, its
-        session `requires_action`, unless with `blocks=False` other work goes on. Raises RequestError where the client
-        cannot be asked.
+        session `requires_action`, unless with `blocks=False` other work goes on. Version 1 has no room for a
+        `description`. Raises RequestError where the client cannot be asked.
         """
         request = self._question(title, tool_call, description, options)
-        shows = blocks and self._working is not None and self._words.version > 1
         await self.save()
-        if shows:
-            await self._block(1)
-        try:
+        async with self._blocked() if blocks else contextlib.nullcontext():
             response = await self.remote.session_request_permission(request)
-        finally:
-            self._questions -= shows
-        if shows and not self._questions:
-            await self._state("running")
         chosen = getattr(response.outcome, "option_id", None)
         return Answer(response.outcome, next((one for one in request.options if one.option_id == chosen), None))
 
@@ -143,15 +146,13 @@ class AgentSession(Generic[Update, Block, Option]):
 
     async def save(self) -> None:
         """Write to the store what was kept back."""
-        if self._unsaved:
+        # One after the other: whoever is in it may be in the middle of what came before.
+        async with self._saving:
             updates, self._unsaved = self._unsaved, []
-            await self._store.append(self.id, updates)
+            if updates:
+                await self._store.append(self.id, updates)
 
     # inside
-
-    def _retitle(self, update: Any) -> None:
-        if update.title is not UNSET:
-            self.record.title = update.title
 
     async def _stream(self, kind: str, content: Any) -> None:
         if self._message is None or self._message[0] != kind:
@@ -160,19 +161,39 @@ class AgentSession(Generic[Update, Block, Option]):
         await self._tell(self._words.chunk(kind, self._message[1], block), True)
 
     async def _tell(self, update: Any, keeps: bool) -> None:
+        if self.is_closed:
+            raise ConnectionClosed(f"session {self.id} is closed")
+        body = encode(update) if keeps else b""
+        # What is not valid is refused here, and is no history.
+        notice = self.remote._notify("session/update", self._words.update_form(session_id=self.id, update=update))
         if keeps:
-            self._unsaved.append(encode(update))
-            if len(self._unsaved) >= KEPT_BACK:
-                await self.save()
-        await self.remote._notify("session/update", self._words.update_form(session_id=self.id, update=update))
+            self._unsaved.append(body)
+        await notice
+        if len(self._unsaved) >= KEPT_BACK:
+            await self.save()
 
     async def _state(self, state: str, **members: Any) -> None:
         await self._tell(self._words.update("state_update", state=state, **members), False)
 
-    async def _block(self, more: int) -> None:
-        self._questions += more
-        if self._questions == more:
-            await self._state("requires_action")
+    @contextlib.asynccontextmanager
+    async def _blocked(self) -> AsyncIterator[None]:
+        """While the user is asked, the turn waits and says so; after the last question it goes on, unless cancelled."""
+        if self._working is None or self._words.version == 1:
+            yield
+            return
+        self._questions += 1
+        goes_on = True
+        try:
+            if self._questions == 1:
+                await self._state("requires_action")
+            yield
+        except (asyncio.CancelledError, ConnectionClosed):
+            goes_on = False
+            raise
+        finally:
+            self._questions -= 1
+            if goes_on and not self._questions and self._working is not None:
+                await self._state("running")
 
     def _question(self, title: str, tool_call: Any, description: str | None, options: Any) -> Any:
         listed = [to_builtins(one) for one in options] if options is not None else DEFAULT_OPTIONS
@@ -192,11 +213,34 @@ class AgentSession(Generic[Update, Block, Option]):
     async def _replay(self) -> None:
         """Send the history again, as it was."""
         await self.save()
+        whole: set[str] = set()
         for body in await self._store.history(self.id):
+            if self._words.version > 1:
+                await self._begin_message(body, whole)
             # As it was written, whatever of it this version still knows.
             await self.remote.connection.notify(
                 "session/update", b'{"sessionId":%b,"update":%b}' % (encode(self.id), body)
             )
+
+    async def _begin_message(self, body: bytes, whole: set[str]) -> None:
+        """Tell an empty message before its first piece: a client that has it already would add the piece to that."""
+        head = decode(body, MessageHead)
+        if head.message_id is None or head.message_id in whole:
+            return
+        whole.add(head.message_id)
+        if head.kind.endswith("_chunk"):
+            empty = self._words.update(head.kind.removesuffix("_chunk"), messageId=head.message_id, content=[])
+            await self._tell(empty, False)
+
+    def _told_options(self) -> list[Any]:
+        """The configuration, for this client: version 1 has switches only for those who say that they know them."""
+        if self._words.version > 1 or _knows_switches(self.remote.initialized):
+            return list(self.config_options)
+        return [one for one in self.config_options if not isinstance(one.current_value, bool)]
+
+    async def _tell_commands(self) -> None:
+        commands = [to_builtins(one) for one in self.commands]
+        await self._tell(self._words.update("available_commands_update", availableCommands=commands), False)
 
     async def _tell_state(self) -> None:
         if self._working is None:
@@ -214,6 +258,7 @@ class AgentSession(Generic[Update, Block, Option]):
         finally:
             self._held.discard(task)
         self.is_cancelled = False
+        self._told_to_stop.clear()
         self._message = None
         self.record.updated_at = now()
 
@@ -223,37 +268,51 @@ class AgentSession(Generic[Update, Block, Option]):
         if self.is_cancelled:
             working.cancel()
         try:
-            await asyncio.wait([working])
+            await self._worked(working)
         except asyncio.CancelledError:
             # The connection has gone, or the prompt itself was given up.
             working.cancel()
-            await asyncio.wait([working], timeout=GRACE)
+            await asyncio.wait([working], timeout=self.grace)
             raise
         finally:
             self._working = None
-        if working.cancelled() or self.is_cancelled:
-            if not working.cancelled() and working.exception() is not None:
-                log.warning("session %s: a cancelled turn failed", self.id, exc_info=working.exception())
-            return "cancelled"
-        return working.result() or "end_turn"
+        if not self.is_cancelled and not working.cancelled():
+            return working.result() or "end_turn"
+        if not working.done():
+            log.error("session %s: a turn did not end within %s s of being cancelled", self.id, self.grace)
+        elif not working.cancelled() and working.exception() is not None:
+            log.warning("session %s: a cancelled turn failed", self.id, exc_info=working.exception())
+        return "cancelled"
+
+    async def _worked(self, working: asyncio.Task[Any]) -> None:
+        """Wait for the code of a turn, but not for ever once it was cancelled."""
+        told = asyncio.ensure_future(self._told_to_stop.wait())
+        try:
+            await asyncio.wait([working, told], return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                await asyncio.wait([working], timeout=self.grace)
+        finally:
+            told.cancel()
 
     def _cancel(self) -> None:
         """Stop the turn, and call off the prompts that wait for it to end."""
         self.is_cancelled = True
+        self._told_to_stop.set()
         for task in self._held:
             task.cancel()
         if self._working is not None:
             self._working.cancel()
 
     async def _stop(self) -> None:
-        """Cancel, and wait until the client knows of it."""
+        """Cancel, wait until the client knows of it, and say nothing any more."""
         self._cancel()
         try:
-            async with asyncio.timeout(GRACE):
-                async with self._free:
-                    pass
+            # A turn that does not end is left behind after its time, a moment earlier.
+            async with asyncio.timeout(2 * self.grace), self._free:
+                pass
         except TimeoutError:
-            log.error("session %s: a turn did not end within %s s of being cancelled", self.id, GRACE)
+            log.error("session %s did not come to its end", self.id)
+        self.is_closed = True
         await self.save()
 
 
@@ -264,15 +323,21 @@ DEFAULT_OPTIONS = [
 ]
 
 
+class MessageHead(msgspec.Struct, frozen=True):
+    """What tells an update of a message from others."""
+
+    kind: str = msgspec.field(name="sessionUpdate")
+    message_id: str | None = msgspec.field(default=None, name="messageId")
+
+
+def _knows_switches(initialized: Any) -> bool:
+    """Whether a client of version 1 takes boolean options."""
+    found = initialized
+    for step in ("client_capabilities", "session", "config_options", "boolean"):
+        found = getattr(found, step, None)
+    return found is not None and found is not UNSET
+
+
 def now() -> str:
     """The time as RFC 3339, in UTC."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def error_of(error: BaseException, session_id: str) -> dict[str, Any]:
-    """What a client is told of a turn that failed: of what it did not mean to raise, nothing."""
-    if isinstance(error, RequestError):
-        found = {"code": error.code, "message": error.message}
-        return found if error.data is None else {**found, "data": error.data}
-    log.error("session %s: the turn failed", session_id, exc_info=error)
-    return {"code": -32603, "message": "internal error"}

@@ -47,9 +47,9 @@ async def open_session(
         params["additional_directories"] = [os.fspath(one) for one in additional_directories]
     if meta is not None:
         params["meta"] = meta
-    known = resume or load
-    if known or fork:
-        params["session_id"] = known or fork
+    known = resume if resume is not None else load
+    if known is not None or fork is not None:
+        params["session_id"] = known if known is not None else fork
     if load is not None and version > 1:
         params["replay_from"] = _from_start(spec.params)
     inbox = Inbox.of(agent)

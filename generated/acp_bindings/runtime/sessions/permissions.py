@@ -1,7 +1,9 @@
 """How a client answers questions for permission.
 
 A policy is any function, async or not, that is given the request and returns one of its options, the option's id, or
-None, which answers `cancelled`: nothing was chosen, and the agent must not go on.
+None, which answers `cancelled`: nothing was chosen, and the agent must not go on. So does whatever was not on offer. A
+policy that raises answers with an error: with a RequestError as it is, else with an internal one. When the turn is
+cancelled, nobody waits for a policy any more, and its task is cancelled.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def remember(policy: Policy) -> Policy:
     """The same policy, but one that is not asked twice: `always` choices hold for the rest of the session.
 
     A choice holds for the tool that it was made for, as far as the agent names it; else for what is asked in the same
-    words.
+    words. Questions that come while the first of them is open are asked too.
     """
     chosen: dict[tuple[str, str], str] = {}
 
@@ -78,7 +80,7 @@ async def choose(policy: Policy, request: Any) -> Any:
         choice = await choice
     if choice is None:
         return None
-    identity = choice if isinstance(choice, str) else choice.option_id
+    identity = getattr(choice, "option_id", choice)
     found = next((option for option in request.options if option.option_id == identity), None)
     if found is None:
         log.error("a permission policy chose %r, which is not on offer: answered as cancelled", identity)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from .. import jsonrpc
 from ..codec import convert
 from ..errors import AcpError, ConnectionClosed
-from .ending import Ending, activity_of
+from .ending import Ending
+from .state import SessionState, activity_of
 from .turns import Turn, Update
 
 if TYPE_CHECKING:
@@ -19,17 +22,22 @@ if TYPE_CHECKING:
     from .permissions import Policy
 
 UPDATES_KEPT = 1024
-"""Updates outside turns that are kept for `updates`; of more, the oldest go."""
+"""Updates outside turns that are kept for `updates`, beside a replayed history; of more, the oldest go."""
+GRACE = 10.0
+"""Seconds that an agent has to end what it was told to end before nobody waits for it any more."""
 log = logging.getLogger("acp_bindings")
 Block = TypeVar("Block")
-State = TypeVar("State")
+State = TypeVar("State", bound=SessionState[Any, Any, Any, Any, Any, Any, Any, Any])
 
 
 class Session(Generic[Update, Block, State]):
     """A conversation with an agent; make one with `agent.session(...)`.
 
-    `id` names it, `state` has what its updates add up to, `opened` is the agent's answer that opened it.
+    `id` names it, `state` has what its updates add up to, `opened` is the agent's answer that opened it. `grace` is how
+    long the agent may take to end a cancelled turn, and to answer `session/close`, in seconds.
     """
+
+    grace: float = GRACE
 
     def __init__(self, agent: Remote, identity: str, state: State, permissions: Policy | None) -> None:
         self.agent = agent
@@ -38,12 +46,16 @@ class Session(Generic[Update, Block, State]):
         self.opened: Any = None
         self.permissions = permissions
         self.is_closed = False
+        # Why no turn may begin any more.
+        self._gone: ConnectionClosed | None = None
         self._turns: list[Turn[Update]] = []
         self._outside: deque[Update] = deque()
         self._wake = asyncio.Event()
         self._asked: set[asyncio.Task[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
+        # Whether the agent is at work, as far as it has told, and whether it has ever told.
         self._works = False
+        self._tells = False
 
     def prompt(
         self, prompt: str | Block | Sequence[Block], *, meta: dict[str, Any] | None = None, timeout: float | None = None
@@ -55,6 +67,7 @@ class Session(Generic[Update, Block, State]):
 
         Nothing is sent before the iteration begins. Several may be under way at once: the agent takes them up in order
         (in version 1 the next one is sent when the one before is over). `timeout` is for the whole turn, in seconds.
+        Raises ValueError for an empty list.
         """
         form = self._form("session/prompt")
         request: Any
@@ -62,13 +75,18 @@ class Session(Generic[Update, Block, State]):
             request = convert({"sessionId": self.id, "prompt": [{"type": "text", "text": prompt}]}, form)
         else:
             blocks = list(prompt) if isinstance(prompt, Sequence) else [prompt]
+            if not blocks:
+                raise ValueError("a prompt of no blocks")
             request = form(session_id=self.id, prompt=blocks)
         if meta is not None:
             request.meta = meta
         return Turn(self, request, timeout)
 
     async def cancel(self) -> None:
-        """Stop what the agent does in this session (`session/cancel`); open questions for permission are called off."""
+        """Stop what the agent does in this session (`session/cancel`).
+
+        Open questions for permission are called off, and so are those that come before the turns have ended.
+        """
         for turn in self._turns:
             turn._cancelled = turn._told = True
         for task in self._asked:
@@ -80,14 +98,16 @@ class Session(Generic[Update, Block, State]):
     async def updates(self) -> AsyncIterator[Update]:
         """The updates that belong to no turn, from the session's opening to its end, a replayed history included.
 
-        Every update is given out once: by a turn, or here. Those that nobody has asked for are kept, the newest
-        `UPDATES_KEPT` of them.
+        Every update is given out once: by a turn, or here. Those that nobody has asked for are kept: what came before
+        the session was open, and of what came later the newest `UPDATES_KEPT`. RuntimeError inside a handler of
+        `session/update`, where no further update could come.
         """
         while True:
             while self._outside:
                 yield self._outside.popleft()
             if self.is_closed:
                 return
+            self._must_not_block()
             self._wake.clear()
             await self._wake.wait()
 
@@ -101,9 +121,12 @@ class Session(Generic[Update, Block, State]):
         kind = "boolean" if isinstance(value, bool) else None
         if kind or self._version > 1:
             body["type"] = kind or "id"
-        response = await self.agent._call(method, convert(body, self._form(method)), None)
-        state: Any = self.state
-        state.config_options = list(response.config_options)
+        known: list[Any] = []
+        request = convert(body, self._form(method))
+        response = await self.agent._call(method, request, None, lambda _: known.append(self.state.config_options))
+        # An update after the answer may have been here first, and is the newer one.
+        if self.state.config_options is known[0]:
+            self.state.config_options = list(response.config_options)
 
     async def close(self) -> None:
         """End the session: its turns are cancelled and waited for, then it is closed at the agent, if that can be.
@@ -117,35 +140,39 @@ class Session(Generic[Update, Block, State]):
         if self._form(method, None) is None:
             return
         try:
-            await self.agent._call(method, self._form(method)(session_id=self.id), None)
+            await self.agent._call(method, self._form(method)(session_id=self.id), self.grace)
         except AcpError as error:
             # An agent that does not know it any more, or that cannot close sessions, leaves nothing to do.
             log.debug("session %s was not closed at the agent: %s", self.id, error)
 
     async def leave(self) -> None:
         """Stop following the session, which stays open at the agent: its turns are cancelled and waited for."""
-        for turn in list(self._turns):
-            await turn._leave()
-        self._end()
+        self._gone = self._gone or ConnectionClosed(f"session {self.id} is closed")
+        try:
+            await asyncio.gather(*(turn._leave() for turn in self._turns))
+        finally:
+            self._end()
 
     # what the connection tells it
 
     def _take(self, update: Update) -> None:
-        state: Any = self.state
-        state.apply(update)
+        self.state.apply(update)
         activity = activity_of(update)
         if activity is not None:
             self._works = activity != "idle"
+            self._tells |= self._works
         taken = False
         for turn in list(self._turns):
             taken = turn._take(update, is_first=not taken) or taken
         if not taken:
-            if len(self._outside) == UPDATES_KEPT:
+            if self.opened is not None and len(self._outside) >= UPDATES_KEPT:
+                log.debug("session %s: nobody asks for the updates outside its turns: the oldest goes", self.id)
                 self._outside.popleft()
             self._outside.append(update)
             self._wake.set()
 
     def _lost(self, error: ConnectionClosed) -> None:
+        self._gone = self._gone or error
         for turn in list(self._turns):
             turn._lost(error)
         self._end()
@@ -154,27 +181,28 @@ class Session(Generic[Update, Block, State]):
         self.is_closed = True
         self._wake.set()
 
-    async def _answer(self, answer: Any, form: Any) -> Any:
-        """Wait for the client's answer to a question for permission; `cancelled` is the answer once that was cancelled.
+    async def _answer(self, ask: Callable[[], Awaitable[Any]], form: Any) -> Any:
+        """The client's answer to a question for permission; `cancelled` is the answer once that was cancelled.
 
         Whether the turn was cancelled here, or the agent gave up the question.
         """
-        task = asyncio.ensure_future(answer)
-        self._asked.add(task)
-        try:
-            return await task
-        except asyncio.CancelledError:
-            task.cancel()
-            return convert({"outcome": {"outcome": "cancelled"}}, form)
-        finally:
-            self._asked.discard(task)
+        if not any(turn._cancelled for turn in self._turns):
+            task = asyncio.ensure_future(ask())
+            self._asked.add(task)
+            try:
+                return await task
+            except asyncio.CancelledError:
+                task.cancel()
+                task.add_done_callback(_log_late)
+            finally:
+                self._asked.discard(task)
+        return convert({"outcome": {"outcome": "cancelled"}}, form)
 
     # what its turns need
 
     @property
     def _version(self) -> int:
-        version: int = type(self.state).version  # type: ignore[attr-defined]  # a SessionState, of which profile is open
-        return version
+        return self.state.version
 
     def _form(self, method: str, *default: Any) -> Any:
         found = self.agent._methods.get(("agent", "request", method))
@@ -185,13 +213,17 @@ class Session(Generic[Update, Block, State]):
 
     async def _admit(self, turn: Turn[Update]) -> None:
         """Wait until a turn may begin: in version 1 after the others, always after those that were cancelled."""
-        if self.is_closed:
-            raise ConnectionClosed(f"session {self.id} is closed")
         alone = self._version == 1
         while (other := next((one for one in self._turns if alone or one._cancelled), None)) is not None:
             await other._over.wait()
-        turn._begin(None if alone else Ending(self._works or bool(self._turns)))
+        if self._gone is not None:
+            raise self._gone.again()
+        turn._begin(None if alone else Ending(self._works or bool(self._turns), self._tells))
         self._turns.append(turn)
+
+    def _must_not_block(self) -> None:
+        if self.agent.connection.is_in_handler():
+            raise RuntimeError("inside a handler of updates this would wait for itself: start a task for it")
 
     def _leave_soon(self, turn: Turn[Update]) -> None:
         task = asyncio.get_running_loop().create_task(turn._leave())
@@ -202,5 +234,14 @@ class Session(Generic[Update, Block, State]):
         with contextlib.suppress(ValueError):
             self._turns.remove(turn)
 
-    async def _send(self, request: Any, then: Callable[[], None]) -> Any:
-        return await self.agent._call("session/prompt", request, None, then)
+    def _result(self, method: str) -> Any:
+        return self.agent._methods["agent", "request", method].result
+
+    async def _send(self, request: Any, then: Callable[[jsonrpc.Response], None]) -> Any:
+        # A turn takes as long as it takes: the limit for calls is not for it.
+        return await self.agent._call("session/prompt", request, math.inf, then)
+
+
+def _log_late(task: asyncio.Task[Any]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        log.warning("a question for permission that was called off failed", exc_info=task.exception())

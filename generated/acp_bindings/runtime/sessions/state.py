@@ -53,6 +53,14 @@ def kind_of(update: Any) -> str:
     return str(update.__struct_config__.tag)
 
 
+def activity_of(update: Any) -> str | None:
+    """What a state update says: `running`, `requires_action`, `idle`, another; None for any other update."""
+    if kind_of(update) != "state_update":
+        return None
+    state = update.get("state") if isinstance(update, dict) else update.state
+    return str(state)
+
+
 class SessionState(
     msgspec.Struct,
     Generic[Block, ToolContent, Location, PlanContent, Command, Option, Activity, Update],
@@ -64,9 +72,13 @@ class SessionState(
 
     Messages, tool calls, terminals, plans, compactions and subagents are by id, in the order in which they were first
     heard of; `timeline` has `(kind, id)` of all of them in that order. A chunk, or an update of something that was not
-    heard of before, begins it. Should two kinds of message share an id, the later one's key is `kind/id`. `activity` is
-    the newest state update, None while there was none (a new session is idle). Notices are events, and no part of it.
-    `mode` is version 1's current mode.
+    heard of before, begins it. A message without an id, which version 1 allows, has a key such as `agent/1`, and should
+    two kinds of message share an id, the later one's key is `kind/id`. `activity` is the newest state update, None
+    while there was none (a new session is idle). Notices are events, and no part of it. `mode` is version 1's current
+    mode, whose one plan has the id `plan`.
+
+    `unknown` has what could not be applied, in order: updates that this version does not know, and those of a terminal
+    whose output is not base64 (of which the rest is applied).
     """
 
     version: ClassVar[int]
@@ -84,18 +96,16 @@ class SessionState(
     mode: str | None = None
     info: Info = field(default_factory=Info)
     usage: ContextUsage | None = None
-    activity: Activity | None = None
+    activity: Update | None = None
     unknown: list[Update] = field(default_factory=list)
 
     @property
     def is_idle(self) -> bool:
         """Whether the agent has nothing in the foreground, as far as it has told."""
-        return (
-            self.activity is None or getattr(self.activity, "state", None) == "idle" or _is_unknown_idle(self.activity)
-        )
+        return self.activity is None or activity_of(self.activity) == "idle"
 
     def apply(self, update: Update) -> None:
-        """Take over one update. None is refused: what cannot be applied goes to `unknown`."""
+        """Take over one update; raises nothing for one that was decoded. The update itself is never changed."""
         rule = _RULES.get(kind_of(update))
         if rule is None or (isinstance(update, UnknownVariant) and rule not in _TAKE_UNKNOWN):
             self.unknown.append(update)
@@ -116,7 +126,10 @@ class SessionState(
 
     def to_builtins(self) -> Any:
         """The state as dicts, lists and scalars, with names as on the wire; bytes as base64."""
-        return msgspec.to_builtins(self)
+        plain = msgspec.to_builtins(self)
+        if self.timeline:
+            plain["timeline"] = [list(one) for one in self.timeline]
+        return plain
 
     # how the rules find entries
 
@@ -128,14 +141,16 @@ class SessionState(
         return found
 
     def _message(self, kind: str, identity: str | None) -> Message[Block]:
-        key = self._key(kind, identity)
-        return self._entry(self.messages, "message", key, lambda: Message(kind=kind, message_id=identity))
-
-    def _key(self, kind: str, identity: str | None) -> str:
-        if identity is None:
-            return self._nameless(kind)
-        known = self.messages.get(identity)
-        return identity if known is None or known.kind == kind else f"{kind}/{identity}"
+        key = self._nameless(kind) if identity is None else identity
+        found = self.messages.get(key)
+        # Most chunks go on with what they began: the key is looked for with care where the plain one does not fit.
+        while found is not None and (found.kind != kind or found.message_id != identity):
+            key = f"{kind}/{key}"
+            found = self.messages.get(key)
+        if found is None:
+            found = self.messages[key] = Message(kind=kind, message_id=identity)
+            self.timeline.append(("message", key))
+        return found
 
     def _nameless(self, kind: str) -> str:
         """Chunks without an id belong to the message before them, if that is of their kind and nothing came between."""
@@ -143,10 +158,7 @@ class SessionState(
             what, key = self.timeline[-1]
             if what == "message" and self.messages[key].kind == kind and self.messages[key].message_id is None:
                 return key
-        number = len(self.messages) + 1
-        while f"{kind}/{number}" in self.messages:
-            number += 1
-        return f"{kind}/{number}"
+        return f"{kind}/{len(self.messages) + 1}"
 
     def _tool_call(self, identity: str) -> ToolCall[ToolContent, Location]:
         return self._entry(self.tool_calls, "tool_call", identity, lambda: ToolCall(tool_call_id=identity))
@@ -160,10 +172,6 @@ class SessionState(
 
 State = SessionState[Any, Any, Any, Any, Any, Any, Any, Any]
 Rule = Callable[[State, Any], None]
-
-
-def _is_unknown_idle(activity: Any) -> bool:
-    return isinstance(activity, UnknownVariant) and activity.raw.get("state") == "idle"
 
 
 def _identity(value: Any) -> str | None:
@@ -202,17 +210,16 @@ def _tool_call_content_chunk(state: State, update: Any) -> None:
 
 def _terminal_update(state: State, update: Any) -> None:
     terminal = state._terminal(update.terminal_id)
-    output = terminal.output
+    output: bytearray | None = terminal.output
     if update.output is None:
         output = bytearray()
     elif update.output is not UNSET:
-        data = _bytes(update.output.data)
-        if data is None:
-            state.unknown.append(update)
-            return
-        output = data
-    terminal.patch(update, identity="terminal_id")
-    terminal.output = output
+        output = _bytes(update.output.data)
+    terminal.patch(update, identity="terminal_id", without="output")
+    if output is None:
+        state.unknown.append(update)
+    else:
+        terminal.output = output
 
 
 def _terminal_output_chunk(state: State, update: Any) -> None:
@@ -267,11 +274,9 @@ def _session_info_update(state: State, update: Any) -> None:
 
 def _usage_update(state: State, update: Any) -> None:
     if state.usage is None:
-        state.usage = ContextUsage()
-    meta = state.usage.meta
-    state.usage.patch(update, null_clears=state.version > 1)
+        state.usage = ContextUsage(used=update.used, size=update.size)
     # Its metadata is about this report, and patches nothing.
-    state.usage.meta = meta
+    state.usage.patch(update, without="meta", null_clears=state.version > 1)
 
 
 def _compaction_update(state: State, update: Any) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from ..codec import convert
+from .. import jsonrpc
+from ..codec import convert, encode
+from ..errors import DecodeError, EncodeError, RequestError
+from ..models import UnknownVariant
 
 if TYPE_CHECKING:
     from ..routing import Handler
+
+log = logging.getLogger("acp_bindings")
 
 
 class Words:
@@ -33,6 +40,25 @@ class Words:
         wire = {"sessionId": "", "update": {"sessionUpdate": kind, **members}}
         found: Any = convert(wire, self.update_form)
         return found.update
+
+    def idle(self, reason: str, error: BaseException | None = None, session_id: str = "") -> Any:
+        """The update that ends a turn. Raises ValueError for a stop reason that is nobody's."""
+        if error is None:
+            found = self.update("state_update", state="idle", stopReason=reason)
+            if isinstance(found, UnknownVariant) and not found.is_extension:
+                raise ValueError(f"{reason!r} is no stop reason, and only a leading underscore makes one of one's own")
+            return found
+        if isinstance(error, RequestError):
+            told = {"code": error.code, "message": error.message}
+            told |= {"data": error.data} if error.data is not None else {}
+            with contextlib.suppress(DecodeError, EncodeError):
+                found = self.update("state_update", state="idle", stopReason=reason, error=told)
+                encode(found)
+                return found
+        # What nobody meant to raise is not told.
+        log.error("session %s: the turn failed", session_id, exc_info=error)
+        told = {"code": jsonrpc.INTERNAL_ERROR, "message": "internal error"}
+        return self.update("state_update", state="idle", stopReason=reason, error=told)
 
     def text(self, text: str) -> Any:
         """A text block."""

@@ -191,6 +191,10 @@ class ProcessTransport:
         self._watching = asyncio.get_running_loop().create_task(self._watch(receiver))
         self._reader.start(receiver)
 
+    def finish(self) -> None:
+        """Close its stdin: the process has to end by itself."""
+        self._writer.close()
+
     async def drain(self) -> None:
         await self._writer.drain()
 

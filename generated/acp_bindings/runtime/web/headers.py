@@ -46,10 +46,11 @@ def _one(headers: Headers, name: str) -> str | None:
 
 
 def is_json(headers: Headers) -> bool:
-    """Whether a body is JSON in UTF-8, which is what JSON is sent in."""
+    """Whether a body is JSON in UTF-8, which is what JSON is sent in, and not compressed."""
     essence, *parameters = [part.strip().lower() for part in headers.get("content-type", "").split(";")]
     charsets = {part.partition("=")[2].strip('" ') for part in parameters if part.startswith("charset")}
-    return essence == JSON and charsets <= {"utf-8", "utf8", "us-ascii"}
+    is_plain = headers.get("content-encoding", "identity").lower() == "identity"
+    return is_plain and essence == JSON and charsets <= {"utf-8", "utf8", "us-ascii"}
 
 
 def takes_events(headers: Headers) -> bool:

@@ -39,7 +39,7 @@ class Posting:
     async def answer(self, request: Request, principal: Any) -> Response:
         """Raises Refused, ClientDisconnect."""
         if not headers.is_json(request.headers):
-            raise Refused(415, "a message is sent as application/json")
+            raise Refused(415, "a message is sent as application/json, uncompressed and in UTF-8")
         identity = headers.connection_id(request.headers)
         if identity is None:
             return await self._open(request, principal)
@@ -81,7 +81,9 @@ class Posting:
             finally:
                 if not kept:
                     self._table.drop(entry, "it was not initialized")
-        return Response(frame, 200, {CONNECTION_HEADER: entry.id} if kept else None, JSON)
+        # Where the agent refused, the connection is gone again; but the SDK's client hands no answer on without an
+        # id (T).
+        return Response(frame, 200, {CONNECTION_HEADER: entry.id}, JSON)
 
     async def agents(self) -> Sequence[Handler]:
         """The agents of a new connection. Raises Refused."""

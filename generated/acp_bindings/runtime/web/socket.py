@@ -35,6 +35,7 @@ class SocketTransport:
         self._receiver: Receiver | None = None
         self._farewell = (GOING_AWAY, "the server ends the connection")
         self._gone = False
+        self._ended = False
         self._frames: deque[bytes] = deque()
         self._size = 0
         self._room = Congestion()
@@ -55,7 +56,7 @@ class SocketTransport:
 
     async def _read(self) -> None:
         is_binary_told = False
-        while True:
+        while not self._ended:
             await self._reading.wait()
             message = await self._websocket.receive()
             if message["type"] == "websocket.disconnect":
@@ -64,9 +65,8 @@ class SocketTransport:
             self._last = asyncio.get_running_loop().time()
             text = message.get("text")
             if text is None:
-                log.log(
-                    logging.DEBUG if is_binary_told else logging.WARNING, "ignored a binary message: frames are text"
-                )
+                level = logging.DEBUG if is_binary_told else logging.WARNING
+                log.log(level, "ignored a binary message: frames are text")
                 is_binary_told = True
                 continue
             frame = text.encode()
@@ -74,11 +74,8 @@ class SocketTransport:
                 self._part(TOO_BIG, str(oversized(frame, self.limit)))
                 return
             self._heard = True
-            self._tell((frame,))
-
-    def _tell(self, frames: tuple[bytes, ...]) -> None:
-        assert self._receiver is not None
-        self._receiver.received(frames)
+            if self._receiver is not None and not self._ended:
+                self._receiver.received((frame,))
 
     def _lose(self, code: int, reason: str) -> None:
         """The client has closed it, or the network has."""
@@ -96,7 +93,8 @@ class SocketTransport:
     def _end(self, reason: str) -> None:
         self._room.clear()
         self._wake.set()
-        if self._receiver is not None and not self.closed:
+        if self._receiver is not None and not self._ended:
+            self._ended = True
             self._receiver.ended(ConnectionClosed(reason))
 
     async def _watch(self) -> None:
@@ -159,7 +157,7 @@ class SocketTransport:
         """Send what is waiting, then close the socket with the reason, if there is one to tell."""
         if self.closed:
             return
-        self.closed = True
+        self.closed = self._ended = True
         self._room.clear()
         self._wake.set()
         me = asyncio.current_task()
@@ -172,7 +170,9 @@ class SocketTransport:
             writing.cancel()
         if not self._gone:
             code, reason = self._farewell
-            with contextlib.suppress(WebSocketDisconnect, RuntimeError):
-                await self._websocket.close(code, reason.encode()[:MAX_REASON].decode(errors="ignore"))
+            # Some servers let what is sent wait for ever once they have given up the request.
+            with contextlib.suppress(WebSocketDisconnect, RuntimeError, TimeoutError):
+                async with asyncio.timeout(FLUSH):
+                    await self._websocket.close(code, reason.encode()[:MAX_REASON].decode(errors="ignore"))
         if self._tasks:
             await asyncio.wait([task for task in self._tasks if task is not me], timeout=FLUSH)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -24,6 +25,9 @@ STUCK = 2 * GRACE
 UNKNOWN = "unknown connection"
 
 
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{32}")
+
+
 class Entry:
     """One connection: its id, whose it is, and the task that serves it."""
 
@@ -39,7 +43,7 @@ class Entry:
     @property
     def label(self) -> str:
         """As much of the id as a log may show: who knows all of it may use the connection."""
-        return self.id[:12]
+        return self.id[:17]
 
 
 class Table:
@@ -94,6 +98,7 @@ class Table:
                 entry.transport,
                 agents,
                 strict=settings.strict,
+                gates=settings.gates,
                 observer=settings.observer,
                 max_in_flight=settings.max_in_flight,
                 max_queued=settings.max_queued,
@@ -106,13 +111,13 @@ class Table:
             self._forget(entry)
             # Where serving could not begin.
             await entry.transport.close()
+            log.info("connection %s has ended", entry.label, extra={"acp_connection": entry.label})
 
     def _forget(self, entry: Entry) -> None:
+        self._entries.pop(entry.id, None)
         if entry.expire is not None:
             entry.expire.cancel()
             entry.expire = None
-        if self._entries.pop(entry.id, None) is not None:
-            log.info("connection %s has ended", entry.label, extra={"acp_connection": entry.label})
 
     def find(self, identity: str, principal: Any) -> tuple[Entry, StreamsTransport]:
         """The connection over HTTP of this id, if it is the principal's own. Raises Refused."""
@@ -125,8 +130,7 @@ class Table:
             raise Refused(404, UNKNOWN, detail=f"connection {entry.label} belongs to somebody else", suspect=True)
         if entry is not None:
             raise Refused(404, UNKNOWN, detail=f"connection {entry.label} is a WebSocket's")
-        mark, _, rest = identity.partition("-")
-        if rest and mark != self._mark:
+        if _ID.fullmatch(identity) and not identity.startswith(self._mark):
             detail = (
                 "the connection was opened in another process, or before a restart: connections live in one process, "
                 "which is to have a port of its own, and a proxy that keeps clients to it by the affinity cookie"
@@ -175,6 +179,7 @@ class Table:
         for task in stuck:
             log.error("the agent of connection %s did not end", entry.label)
             task.cancel()
+            await asyncio.wait([task], timeout=STUCK)
 
     async def shut_down(self, reason: str = "the server is shutting down") -> None:
         """End all connections, and refuse new ones. Returns when none of them has a task left."""

@@ -23,7 +23,8 @@ def refuse_workers(argv: Sequence[str] | None = None, environ: Mapping[str, str]
 
 def workers(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     """The workers that a known server was asked for; 1 where nothing tells otherwise."""
-    if not argv or not SERVERS & set(PurePath(argv[0]).with_suffix("").parts):
+    command = PurePath(argv[0] if argv else "")
+    if not SERVERS & {command.stem, *command.parts}:
         return 1
     found = environ.get("WEB_CONCURRENCY", "1")
     for number, word in enumerate(argv):
