@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: generate test check test-all interop differential bench clean
+.PHONY: generate test check test-all interop differential history bench clean
 
 generate: $(STAMP)
 	$(BIN)/acp-codegen generate
@@ -14,7 +14,7 @@ check: $(STAMP)
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/acp-codegen generate --check
+	$(BIN)/acp-codegen check
 
 test: check
 	$(BIN)/pytest -n auto --dist loadfile -m "not interop"
@@ -30,6 +30,10 @@ interop: $(STAMP)
 # `decode` against the validators of the reference TypeScript SDK; needs npm. COUNT and SEED choose the values.
 differential: $(STAMP)
 	PYTHONPATH=generated $(BIN)/python -m tests.differential $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
+# Every schema that was ever published, and the diff of each with the one before; needs npm. ONLY picks versions.
+history: $(STAMP)
+	$(BIN)/python -m tests.published $(if $(ONLY),--only $(ONLY)) $(if $(JOBS),--jobs $(JOBS))
 
 bench: $(STAMP)
 	PYTHONPATH=generated $(BIN)/python -m benchmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import tempfile
 import warnings
@@ -31,6 +32,10 @@ SDK = 5.0
 PIPE = 0.8
 TURN = 4.0
 SPAWN = 1 / 3
+# What the command line is allowed.
+HELP = 0.5
+HELP_SECONDS = 0.15
+UPDATE_SECONDS = 3.0
 
 
 @dataclass(frozen=True)
@@ -135,8 +140,37 @@ def generating() -> Iterator[Figure]:
     yield Figure("generate", name, best["ours"], best["theirs"], 1.0)
 
 
+def updating() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        new = Path(folder, "new/v2")
+        shutil.copytree("schema/v2", new)
+        for path in new.glob("schema*.json"):
+            schema = orjson.loads(path.read_bytes())
+            schema["$defs"]["TextContent"]["properties"]["language"] = {"type": "string"}
+            path.write_bytes(orjson.dumps(schema))
+        options = ["--dry-run", "--out", folder, "--profile", "v2/stable", "--profile", "v2/unstable"]
+        ours = [str(_BIN / "acp-codegen"), "update", str(new.parent), *options]
+        theirs = [str(_BIN / "datamodel-codegen"), "--input", str(new / "schema.json")]
+        theirs += ["--input-file-type", "jsonschema", "--output", f"{folder}/peer.py"]
+        best = process_seconds({"ours": ours, "theirs": theirs}, rounds=3)
+    yield Figure("update", "two profiles : 3 s, as promised", best["ours"], UPDATE_SECONDS, 1.0)
+    yield Figure("update", "two profiles : one file by datamodel-code-generator", best["ours"], best["theirs"], None)
+
+
+def helping() -> Iterator[Figure]:
+    commands = {
+        "ours": [str(_BIN / "acp-codegen"), "--help"],
+        "theirs": [str(_BIN / "datamodel-codegen"), "--help"],
+        "bare": [sys.executable, "-c", "pass"],
+    }
+    best = process_seconds(commands, rounds=9)
+    yield Figure("--help", "all of it : datamodel-codegen --help", best["ours"], best["theirs"], HELP)
+    yield Figure("--help", "beyond a bare interpreter : 150 ms", best["ours"] - best["bare"], HELP_SECONDS, 1.0)
+
+
 def main() -> None:
-    figures = [*against_orjson(), *against_sdk(), *connecting(), *importing(), *generating()]
+    figures = [*against_orjson(), *against_sdk(), *connecting(), *importing()]
+    figures += [*generating(), *updating(), *helping()]
     if "--json" in sys.argv:
         print(json.dumps([asdict(one) | {"ratio": one.ratio, "holds": one.holds} for one in figures], indent=2))
         return

@@ -1,4 +1,4 @@
-"""Schemas of a git revision, as `git show` names them: `HEAD~1:schema`, `main:schema/v2/schema.json`.
+"""Schemas of a git revision, as `git show` names them: `HEAD~1:schema`, `main:./schema.json`.
 
 The schema files and the TOML files beside them are written to a temporary folder of the same shape. Git is asked for
 objects only: nothing is checked out, and no hook or filter of the repository runs.
@@ -7,6 +7,7 @@ objects only: nothing is checked out, and no hook or filter of the repository ru
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import subprocess
 import tempfile
@@ -54,6 +55,9 @@ def read_revision(source: str) -> Iterator[Revision]:
         raise fail(source, "no revision in front of the colon", FORM)
     commit = _git(source, "no such revision", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     hashed = commit.decode().strip()
+    if path.startswith(("./", "../")):
+        prefix = _git(source, "no working folder", "rev-parse", "--show-prefix").decode().strip()
+        path = posixpath.normpath(prefix + path).removeprefix(".")
     where = f"{hashed}:{path}"
     kind = _git(source, "no such path in that revision", "cat-file", "-t", where).decode().strip()
     with tempfile.TemporaryDirectory(prefix="acp-codegen-") as scratch:

@@ -1,9 +1,7 @@
 """A new schema taken: fetched, checked, compared with the pinned one, and generated from.
 
-    plan()    reads and computes everything, in memory
-    apply()   exchanges schemas, lock and package together (codegen/exchange.py)
-
-Until `apply`, nothing is touched.
+`plan` reads and computes everything, in memory, and touches nothing. What it returns says what changes, and has the
+replacements for codegen/exchange.py to make, together or not at all.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Final
 from codegen.checking import Result, check_annotations
 from codegen.diff import Report, compare
 from codegen.errors import CodegenError, fail
-from codegen.exchange import Replacement, exchange
+from codegen.exchange import Replacement
 from codegen.pipeline import Loaded, emit, load_with_overlays
 from codegen.schema.importing import Prepared, prepare, stored_bytes
 from codegen.schema.importing import replacement as schemas_replacement
@@ -133,11 +131,6 @@ def plan(
         tuple(_replacements(target, files if differ else {}, taken)),
         note,
     )
-
-
-def apply(planned: Plan) -> None:
-    """Do it: all of it or, with a CodegenError, nothing."""
-    exchange(planned.replacements)
 
 
 def _fetched(

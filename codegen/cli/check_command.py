@@ -25,6 +25,7 @@ from codegen.cli.common import (
     shown,
     with_project,
 )
+from codegen.inspect import printable
 
 MAX_ROWS = 20
 """Findings of one check that the table shows; `--json` has all."""
@@ -63,7 +64,7 @@ def command(
         click.echo(json.dumps({"clean": not any(one.findings for one in results), "checks": checks}, indent=2))
     elif stubs:
         for path, text in (stub for one in results for stub in one.stubs):
-            click.echo(f"# {folder / path}\n\n{text}")
+            click.echo(f"# {printable(str(folder / path))}\n\n{text}")
     else:
         print_table(to, results_table(results))
     sys.exit(1 if any(one.findings for one in results) else 0)

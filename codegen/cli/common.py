@@ -78,13 +78,6 @@ def print_table(to: Console, table: Table) -> None:
         to.print(Text(line.rstrip()))
 
 
-def write_report(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise fail(str(path), error.strerror or str(error), "a file that can be written") from None
-
-
 def shown(text: str) -> str:
     """Text safe for a terminal, overlong parts cut."""
     return printable(text if len(text) <= MAX_SHOWN else text[:MAX_SHOWN] + " ...")

@@ -16,10 +16,10 @@ from codegen.cli.common import (
     reports_problems,
     schema_dir_option,
     schemas_at,
-    write_report,
 )
 from codegen.diff import FORMATS, compare, render, text
 from codegen.diff.loading import load_both
+from codegen.errors import fail
 
 
 @click.command("diff")
@@ -53,9 +53,16 @@ def command(
         loaded = load_both(old, new, schemas_at(schema_dir), profiles)
         report = compare(loaded.old, loaded.new, loaded.notes)
     if output is not None:
-        write_report(output, render(report, form))
+        _write_report(output, render(report, form))
     elif form == "text" and to.is_terminal:
         to.print(text.lines(report, to.width), soft_wrap=False)
     else:
         click.echo(render(report, form), nl=False)
     sys.exit(1 if fail_on and report.fails(fail_on) else 0)
+
+
+def _write_report(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise fail(str(path), error.strerror or str(error), "a file that can be written") from None

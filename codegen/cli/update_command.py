@@ -22,12 +22,12 @@ from codegen.cli.common import (
     reports_problems,
     shown,
     with_project,
-    write_report,
 )
 from codegen.diff import FORMATS, render, summary
 from codegen.errors import fail
+from codegen.exchange import Replacement, exchange
 from codegen.inspect import printable
-from codegen.update import STEPS, Plan, Target, apply, plan
+from codegen.update import STEPS, Plan, Target, plan
 
 ENDINGS = {".md": "markdown", ".html": "html", ".json": "json", ".txt": "text"}
 """Formats of a report, by the ending of its file."""
@@ -71,13 +71,16 @@ def command(
         raise fail("--report", repr(str(report)), f"a file that ends in {endings}")
     with _progress() as step:
         planned = plan(source, target, single, step)
-        if not dry_run and not planned.is_empty:
+        wanted = [] if dry_run else list(planned.replacements)
+        if report is not None:
+            # One of the lot: a report that cannot be written must not leave an update that nobody heard of.
+            text = render(planned.report, ENDINGS[report.suffix])
+            wanted.append(Replacement(report.parent, {report.name: text.encode()}, (report.name,)))
+        if wanted:
             step("write", str(out))
-            apply(planned)
+            exchange(wanted)
     to = console()
     _show(to, planned, target)
-    if report is not None:
-        write_report(report, render(planned.report, ENDINGS[report.suffix]))
     to.print(Text(_conclusion(planned, dry_run), "bold"))
 
 

@@ -57,31 +57,33 @@ def load_both(old: str, new: str, schema_dir: Path, only: Sequence[str] = ()) ->
     for profile in only:
         check_profile(profile, "--profile")
     with ExitStack() as stack:
-        checked: dict[str, dict[str, Any]] = {}
-        sides = [_read(source, only, stack, checked) for source in (old, new)]
-        missing = [name for name in only if not any(name in side.fetched.files for side in sides)]
+        found = [_read(source, only, stack) for source in (old, new)]
+        there = {name for _, fetched in found for name in fetched.files}
+        missing = ", ".join(name for name in only if name not in there)
         if missing:
-            there = sorted({name for side in sides for name in side.fetched.files})
-            raise fail("--profile", f"{', '.join(missing)}, which neither side has", "one of " + ", ".join(there))
+            raise fail("--profile", f"{missing}, which neither side has", "one of " + ", ".join(sorted(there)))
+        checked: dict[str, dict[str, Any]] = {}
+        sides = [_side(path, fetched, only, checked) for path, fetched in found]
         lowered: tuple[list[ir.Profile], list[ir.Profile]] = ([], [])
         notes: list[str] = []
         problems: list[Diagnostic] = []
         for version in dict.fromkeys(name.partition("/")[0] for name in PROFILE_FILES):
             try:
-                found, without = _version(sides, version, schema_dir / version)
+                both, without = _version(sides, version, schema_dir / version)
             except CodegenError as error:
                 problems += error.diagnostics
                 continue
             if without:
                 notes.append(f"Read without {without} of {version}, which does not fit both schemas.")
-            for profiles, more in zip(lowered, found, strict=True):
+            for profiles, more in zip(lowered, both, strict=True):
                 profiles += more
         if problems:
             raise CodegenError(problems)
     return Loaded(*lowered, notes)
 
 
-def _read(source: str, only: Sequence[str], stack: ExitStack, checked: dict[str, dict[str, Any]]) -> _Side:
+def _read(source: str, only: Sequence[str], stack: ExitStack) -> tuple[Path, Fetched]:
+    """Where the files of a source are, for as long as `stack` is open, and what they hold."""
     place = source
     commit = ""
     if is_revision(source):
@@ -96,11 +98,15 @@ def _read(source: str, only: Sequence[str], stack: ExitStack, checked: dict[str,
         raise CodegenError(replace(one, place=one.place.replace(place, source)) for one in error.diagnostics) from None
     if commit:
         fetched = replace(fetched, source=f"git:{source}", version=commit[:12])
+    return Path(place), fetched
+
+
+def _side(path: Path, fetched: Fetched, only: Sequence[str], checked: dict[str, dict[str, Any]]) -> _Side:
     if only:
         fetched = replace(fetched, files={name: data for name, data in fetched.files.items() if name in only})
     versions = {name.partition("/")[0] for name in fetched.files}
-    beside = {version: folder for version in versions if (folder := _beside(Path(place), version)) is not None}
-    return _Side(fetched, beside, _checked(fetched, _vouched(Path(place)), checked))
+    beside = {version: folder for version in versions if (folder := _beside(path, version)) is not None}
+    return _Side(fetched, beside, _checked(fetched, _vouched(path), checked))
 
 
 def _vouched(path: Path) -> frozenset[str]:

@@ -7,8 +7,8 @@ from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
 from codegen import ir
-from codegen.diff import notation
 from codegen.diff.flows import back, calls
+from codegen.diff.needs import compare_needs, gate
 from codegen.diff.pair import Pair
 from codegen.diff.reasons import by_fit
 from codegen.diff.report import Flow
@@ -17,6 +17,8 @@ Key: TypeAlias = tuple[str, str, str]
 # Members of a method that are compared by what they mean; any other is compared by value.
 _COMPARED: Final = frozenset({"side", "kind", "name", "params", "result", "unhandled", "needs"})
 _NULL = ir.Scalar("null")
+# Promises are the agent's (capabilities.toml), and the client relies on them.
+_TO_AGENT: Final[tuple[Flow, ...]] = (("client", "agent"),)
 
 
 def compare_methods(pair: Pair) -> None:
@@ -52,21 +54,12 @@ def compare_promises(pair: Pair) -> None:
                 pair.emit("promise-added", "added", "promise", owner, name, "", name, flows=_TO_AGENT)
 
 
-_TO_AGENT: Final[tuple[Flow, ...]] = (("client", "agent"),)
-
-
 def describe(method: ir.Method) -> str:
     return f"{method.name} ({method.kind} to the {method.side})" if method.side != "protocol" else method.name
 
 
 def signature(method: ir.Method) -> str:
     return f"{method.params} -> {method.result or 'null'}" if method.kind == "request" else method.params
-
-
-def gate(method: ir.Method) -> tuple[str, ...] | None:
-    """What a method needs before it may be called, need by need; None where nobody has said."""
-    needs = getattr(method, "needs", None)
-    return None if needs is None else tuple(map(notation.of_need, needs))
 
 
 def _by_key(profile: ir.Profile) -> dict[Key, ir.Method]:
@@ -126,14 +119,8 @@ def _code(method: ir.Method) -> str:
 
 def _facts(pair: Pair, owner: tuple[str, str], old: ir.Method, new: ir.Method) -> None:
     """The gate, and whatever else the IR says of methods."""
-    before, after = gate(old), gate(new)
-    # That somebody began, or ceased, to say it changes nothing in the protocol.
-    if before is not None and after is not None:
-        for need in (one for one in before if one not in after):
-            pair.emit("gate-removed", "removed", "need", owner, need, need, flows=calls(new))
-        for need in (one for one in after if one not in before):
-            pair.emit("gate-added", "added", "need", owner, need, "", need, flows=calls(new))
-    for part in fields(ir.Method):
+    compare_needs(pair, owner, old, new)
+    for part in fields(new):
         if part.name not in _COMPARED:
             values: tuple[Any, Any] = (getattr(old, part.name), getattr(new, part.name))
             if values[0] != values[1]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, is_dataclass
 
 from codegen import ir
 
@@ -69,17 +68,6 @@ def of_groups(groups: ir.Groups | None) -> str:
         return ""
     rule = "exactly one of" if groups.exclusive else "at least one of"
     return f"{rule} " + ", ".join(f"{one.title or 'untitled'} ({', '.join(one.required)})" for one in groups.groups)
-
-
-def of_need(need: object) -> str:
-    """What a call needs: `agent.capabilities.session`; other needs by their kind and what they say."""
-    if not is_dataclass(need):
-        return f"({', '.join(map(of_need, need))})" if isinstance(need, tuple) else str(need)
-    told = {part.name: getattr(need, part.name) for part in fields(need)}
-    if told.keys() == {"side", "path"}:
-        return f"{told['side']}.{told['path']}"
-    said = ", ".join(f"{name} {of_need(value)}" for name, value in told.items() if value not in (None, ()))
-    return f"{type(need).__name__}: {said}"
 
 
 def quoted(values: Iterable[str | int]) -> str:

@@ -7,8 +7,9 @@ from typing import TypeAlias
 from codegen import ir
 from codegen.diff.fits import Fit, Fitting
 from codegen.diff.flows import Flows, capability_paths
+from codegen.diff.kinds import TABLE
 from codegen.diff.matching import Matching
-from codegen.diff.reasons import TABLE, Reason, softened
+from codegen.diff.reasons import Reason, softened
 from codegen.diff.report import Action, Change, Flow, Subject
 
 Wire: TypeAlias = tuple[Reason | None, Reason | None]

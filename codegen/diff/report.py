@@ -42,7 +42,7 @@ class Effect:
 class Change:
     """One change.
 
-    `kind` is its key in the table of reasons (`codegen.diff.reasons`). `owner` is the definition, the method or the
+    `kind` is its key in the table of reasons (`codegen.diff.kinds`). `owner` is the definition, the method or the
     profile that changed, by its new name; `member` the field, tag or value in it, empty where the owner itself changed.
     `before` and `after` say how it reads in a few words, empty where it is not there. `flows` are empty for what no
     method carries.

@@ -6,8 +6,9 @@ from codegen import ir
 from codegen.diff import notation
 from codegen.diff.fields import Owner, bare, compare_fields, not_null
 from codegen.diff.fits import tagged
+from codegen.diff.kinds import TABLE
 from codegen.diff.pair import Pair
-from codegen.diff.reasons import TABLE, by_fit
+from codegen.diff.reasons import by_fit
 from codegen.diff.unions import compare_options, compare_unions
 
 
@@ -98,10 +99,11 @@ def _range(enum: ir.Enum) -> ir.Scalar:
 
 
 def _bases(pair: Pair, owner: Owner, old: ir.Struct, new: ir.Struct) -> None:
-    before = pair.matching.of.get(old.base) if old.base else None
-    if old.base and before != new.base:
+    if old.base and new.base and pair.matching.of.get(old.base) == new.base:
+        return
+    if old.base:
         pair.emit("base-lost", "removed", "base", owner, old.base, old.base)
-    if new.base and before != new.base:
+    if new.base:
         pair.emit("base-gained", "added", "base", owner, new.base, "", new.base)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from codegen.diff import words
+from codegen.diff.promotions import PROMOTED, WITHDRAWN
 from codegen.diff.report import Change, Report
+from codegen.inspect import printable
 
 WIDTH: Final = 110
 """Columns of a line."""
@@ -15,6 +17,7 @@ MAX_BREAKING: Final = 12
 """Breaking changes told one by one; the others are counted."""
 MAX_OWNERS: Final = 3
 """Definitions named that one and the same field came to; the others are counted."""
+_ENDS: Final = {PROMOTED: "promoted", WITHDRAWN: "withdrawn"}
 _PLURALS: Final = {
     "protocol": "protocol",
     "profile": "profiles",
@@ -31,15 +34,19 @@ _PLURALS: Final = {
 
 
 def summary(report: Report) -> str:
-    """A few lines of plain text, ending in a newline. Names come from schemas: not for a terminal as they are."""
+    """A few lines of plain text, ending in a newline."""
     lines = [f"{words.origins(report.old)} -> {words.origins(report.new)}: {words.counts(report.changes)}"]
     for group in words.grouped(report):
         lines.append(group.title)
         lines += _breaking(group)
         lines += _others(group)
+        for note, label in _ENDS.items():
+            lines += _line("^", label, _names([one for one in group.changes if note in one.notes]))
+        if group.redocumented:
+            lines.append(f"  ~ {'documented':<13} {len(group.redocumented)} otherwise than before")
     for one in words.pairings(report):
         lines.append(f"old {one.old}, new {one.new}: {words.verdict(one)} ({', '.join(one.profiles)})")
-    return "\n".join([*lines, *report.notes]) + "\n"
+    return "".join(f"{printable(line)}\n" for line in (*lines, *report.notes))
 
 
 def _breaking(group: words.Group) -> Iterator[str]:
@@ -52,21 +59,22 @@ def _breaking(group: words.Group) -> Iterator[str]:
 
 
 def _others(group: words.Group) -> Iterator[str]:
-    listed = [change for change in group.changes if change.level != "breaking"]
+    listed = [change for change in group.changes if change.level != "breaking" and change.kind != words.DOCS]
     carried = _carried(listed)
     for action, sign in words.SIGNS.items():
         for subject, plural in _PLURALS.items():
             chosen = [one for one in listed if (one.action, one.subject) == (action, subject)]
             chosen = [one for one in chosen if subject != "definition" or one.owner not in carried]
-            names = list(dict.fromkeys(_names(chosen)))
-            if names:
-                yield from textwrap.wrap(
-                    f"  {sign} {plural:<13} {', '.join(names)}",
-                    WIDTH,
-                    subsequent_indent=" " * 18,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
+            yield from _line(sign, plural, _names(chosen))
+
+
+def _line(sign: str, label: str, names: Iterable[str]) -> list[str]:
+    """One line, wrapped; none where there are no names."""
+    listed = ", ".join(dict.fromkeys(names))
+    text = f"  {sign} {label:<13} {listed}"
+    indent = " " * 18
+    wrapped = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return wrapped if listed else []
 
 
 def _carried(changes: Iterable[Change]) -> set[str]:
@@ -90,4 +98,4 @@ def _names(changes: list[Change]) -> Iterator[str]:
             yield f"{change.owner}.{change.member}"
         else:
             more = f" and {len(own) - MAX_OWNERS} more" if len(own) > MAX_OWNERS else ""
-            yield f"{change.member} of {', '.join(own[:MAX_OWNERS])}{more}"
+            yield f"{change.member} ({', '.join(own[:MAX_OWNERS])}{more})"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from codegen.diff.reasons import TABLE
+from codegen.diff.kinds import TABLE
 from codegen.diff.report import LEVELS, Action, Change, Effect, Flow, Origin, Pairing, Report, Subject, worst
 
 SIGNS: Final[Mapping[Action, str]] = {"added": "+", "removed": "-", "changed": "~", "renamed": ">"}

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from codegen import __version__
+from codegen.cli import COMMANDS, main
 from codegen.cli.common import MAX_PROBLEMS
 from codegen.pipeline import generate
 from codegen.schema.lock import LockEntry, lock_text
@@ -255,16 +257,48 @@ def test_import_of_nothing(work: Path, source: str, place: str) -> None:
 
 def test_help() -> None:
     main_help = ok("--help")
-    assert all(command in main_help for command in ("import", "generate", "inspect"))
+    assert re.findall(r"^  ([a-z]+) {2,}\S", main_help, re.MULTILINE) == sorted(COMMANDS)
     wanted = {
+        "check": ("--schema-dir", "--profile", "--out", "--package", "--skip", "--json", "--stubs", "Exit code"),
+        "diff": ("OLD", "NEW", "--format", "--output", "--fail-on"),
+        "update": ("[SOURCE]", "--schema-dir", "--profile", "--out", "--package", "--as", "--dry-run", "--report"),
         "import": ("SOURCE", "npm:PACKAGE@VERSION", "--schema-dir", "--profile", "lock.toml"),
         "generate": ("--schema-dir", "--profile", "--out", "--package", "--project / --no-project", "--check"),
         "inspect": ("[DEFINITION]", "--schema-dir", "--profile", "--json", "--undocumented"),
     }
+    assert set(wanted) == set(COMMANDS)
     for command, words in wanted.items():
         text = ok(command, "-h")
         assert all(word in text for word in words)
     assert __version__ in ok("--version")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None and command.name == name
+    assert command.get_short_help_str(limit=1000).removesuffix(".") == COMMANDS[name].removesuffix(".")
+    assert "Commands:" not in ok(name, "--help")
+
+
+def test_every_command_is_listed() -> None:
+    modules = (ROOT / "codegen/cli").glob("*_command.py")
+    assert sorted(path.stem.removesuffix("_command") for path in modules) == sorted(COMMANDS)
+    assert run("mend").exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_loads_no_command(option: str) -> None:
+    """That is why it takes no time."""
+    code = (
+        "import sys; from codegen.cli import main; main([sys.argv[1]], standalone_mode=False);"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, option], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = done.stderr.split()
+    ours = [name for name in loaded if name.startswith("codegen")]
+    assert ours == ["codegen", "codegen.cli"]
+    assert not {"rich", "jinja2", "black", "jsonschema", "ssl", "asyncio"} & set(loaded)
 
 
 def test_bundled_schemas_from_anywhere(tmp_path: Path, work: Path) -> None:

@@ -163,7 +163,7 @@ def test_no_source_of_that_name(work: Path) -> None:
     os.mkfifo(work.parent / "pipe")
     for name in ("../absent", "../pipe", "/dev/zero", "", "\0", "-"):
         assert "no such file or folder" in refused(work, "--", name)
-    assert "no schema file" in refused(work, ".")
+    assert "no schema file" in refused(work, "generated")
 
 
 # The web
@@ -283,6 +283,13 @@ def test_output_of_somebody_else(work: Path) -> None:
     (work / "mine/acp_bindings").mkdir(parents=True)
     (work / "mine/acp_bindings/x.py").write_text("mine")
     assert "did not write" in refused(work, "../new", "--out", "mine")
+
+
+def test_report_that_cannot_be_written(work: Path) -> None:
+    (work / "file").write_text("mine")
+    before = state(work)
+    assert "error file\n" in problem("update", "../new", "--report", "file/below/report.md", steps=True)
+    assert state(work) == before
 
 
 @pytest.mark.parametrize("option", ["--out", "--schema-dir"])

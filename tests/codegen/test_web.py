@@ -169,9 +169,10 @@ def test_redirect_to_elsewhere(server: Server, target: str, found: str) -> None:
     assert server.asked == ["/v2/schema.json"]
 
 
-def test_redirect_from_the_web_to_this_machine() -> None:
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"])
+def test_redirect_from_the_web_to_this_machine(host: str) -> None:
     with pytest.raises(CodegenError, match="one that stays off this machine"):
-        web._check_redirect("https://example.com/a", "https://127.0.0.1/b", "https://example.com/a")
+        web._check_redirect("https://example.com/a", f"https://{host}/b", "https://example.com/a")
 
 
 def test_redirects_in_a_circle(server: Server) -> None:

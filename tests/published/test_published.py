@@ -1,66 +1,66 @@
-"""Published schemas of other shapes than today's: each generates without any TOML, imports, and round-trips values."""
+"""A dozen published versions, each the first to have some shape; `make history` does the same with all of them."""
 
 from __future__ import annotations
 
-import importlib
-import json
-import random
-import sys
+import itertools
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from codegen.lower.methods import envelopes
-from codegen.pipeline import generate
-from codegen.schema.importing import import_schemas
-from tests.support.values import Values, validator
+from tests.published.rounds import differ, go_round, profiles_in
+from tests.published.versions import published
 
-# By npm version: what it has that its neighbours have not.
+# By npm version: what it has that those before it have not, and how that reads in its stored schemas.
 PUBLISHED = {
-    "@zed-industries/agent-client-protocol@0.1.2": "null results, tags by enum, no x- tolerance",
-    "@agentclientprotocol/sdk@0.5.1": "outer envelopes, an object described in place, `true` as a schema",
-    "@agentclientprotocol/sdk@0.18.0": "sessions with modes and models, no v2",
-    "@agentclientprotocol/sdk@1.3.0": "the first v2, unstable only; methods of both sides; a pattern",
-    "@agentclientprotocol/sdk@1.9.0": "v2 with open records",
-    "@agentclientprotocol/sdk@2.0.0": "v2 stable, fallbacks that exclude tags they do not list",
+    "@zed-industries/agent-client-protocol@0.1.2": ("null results, tags by `enum`, no tolerance", '"enum": ['),
+    "@zed-industries/agent-client-protocol@0.2.0-alpha.6": ("a prerelease; 64 bits without a sign", '"uint64"'),
+    "@agentclientprotocol/sdk@0.5.1": ("outer envelopes, an object described in place, `true` as a schema", ": true"),
+    "@agentclientprotocol/sdk@0.7.0": ("payloads by `allOf`, discriminators, open objects", '"discriminator"'),
+    "@agentclientprotocol/sdk@0.15.0": ("maps with a type for their values, floats", '"additionalProperties": {'),
+    "@agentclientprotocol/sdk@0.22.0": ("methods of both sides", '"x-side": "both"'),
+    "@agentclientprotocol/sdk@0.24.0": ("the first tolerance", '"x-deserialize-skip-invalid-items"'),
+    "@agentclientprotocol/sdk@1.2.0": ("the first fallbacks, by `not`", '"unevaluatedProperties": true'),
+    "@agentclientprotocol/sdk@1.3.0": (
+        "the first v2, unstable only; a pattern, lists that may not be empty",
+        '"^[A-Z]',
+    ),
+    "@agentclientprotocol/sdk@1.9.0": ("v2 with open records, strings that may not be empty", '"minLength": 1'),
+    "@agentclientprotocol/sdk@2.1.0": (
+        "v2 stable; fallbacks with groups; null as empty",
+        '"x-deserialize-default-on-null"',
+    ),
+    "@agentclientprotocol/sdk@2.3.0": ("proxies", '"x-side": "proxy"'),
 }
-VALUES = 6
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("published")
 
 
 @pytest.mark.npm
 @pytest.mark.parametrize("package", PUBLISHED, ids=lambda package: package.rpartition("@")[2])
-def test_generates_imports_and_round_trips(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    imported = import_schemas(f"npm:{package}", tmp_path / "schema")
-    name = "published_" + "".join(char if char.isalnum() else "_" for char in package)
-    for path, text in generate(tmp_path / "schema", [one.profile for one in imported], name, project=False).items():
-        target = tmp_path / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    count = 0
-    for one in imported:
-        version, _, channel = one.profile.partition("/")
-        module = importlib.import_module(f"{name}.{version}" + (".unstable" if channel == "unstable" else ""))
-        count += round_trips(module, json.loads(one.path.read_bytes()))
-    assert count > 300
-    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == name]:
-        del sys.modules[loaded]
+def test_generates_imports_and_round_trips(package: str, home: Path) -> None:
+    done = go_round(f"npm:{package}", home / package)
+    assert done.values > 300 and done.profiles == tuple(profiles_in(home / package / "schema"))
+    stored = "".join(path.read_text() for path in (home / package / "schema").rglob("*.json"))
+    why, mark = PUBLISHED[package]
+    assert mark in stored, why
 
 
-def round_trips(module: ModuleType, schema: dict[str, object]) -> int:
-    """Decode and encode valid values of every definition; the number of values."""
-    values = Values(schema)
-    definitions = schema["$defs"]
-    assert isinstance(definitions, dict)
-    names = [name for name in definitions if name not in envelopes(schema)]
-    for name in names:
-        is_valid = validator(schema, name)
-        target = getattr(module, name)
-        for seed in range(VALUES):
-            value = values.valid(name, random.Random(f"{name}{seed}"))
-            model = module.decode(json.dumps(value), target)
-            written = module.encode(model)
-            assert is_valid(json.loads(written)), (name, value)
-            assert module.decode(written, target) == model, (name, value)
-    return len(names) * VALUES
+@pytest.mark.npm
+@pytest.mark.parametrize(
+    ("old", "new"), list(itertools.pairwise(PUBLISHED)), ids=lambda package: str(package).rpartition("@")[2]
+)
+def test_diff(old: str, new: str, home: Path) -> None:
+    """After the tests above, in the same process, which have imported both."""
+    report = differ(home / old / "schema", home / new / "schema")
+    assert report.changes
+
+
+@pytest.mark.npm
+def test_history_knows_every_version() -> None:
+    versions = published()
+    assert len(versions) == len(set(versions)) >= 64
+    known = [f"npm:{package}" for package in PUBLISHED]
+    assert [version for version in versions if version in known] == known

@@ -65,6 +65,7 @@
     }
   });
   if (matchMedia("(max-width: 62rem)").matches) document.querySelector(".index details").open = false;
+  document.body.classList.add("filtered");
   form.hidden = false;
   apply();
 })();

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from tests.support.diffs import Told, report, told
-from tests.support.tiny import INTEGER, STRING, array, const, fallback, nullable, obj, ref
+from tests.support.tiny import INTEGER, STRING, array, const, fallback, nullable, obj, ref, variant
 
 B: Final = "breaking"
 A: Final = "additive"
@@ -17,6 +17,7 @@ TEXT: Final = nullable(STRING)
 FORGIVING: Final = {"x-deserialize-default-on-error": True}
 SHORT: Final = obj({"type": const("short"), "n": INTEGER}, "type")
 LONG: Final = obj({"type": const("long"), "n": INTEGER}, "type")
+UNTAGGED: Final = obj({"n": INTEGER}, title="none")
 ENVELOPE: Final = fallback("type", required=("id",), id=STRING)
 RED: Final = const("red")
 BLUE: Final = const("blue")
@@ -36,6 +37,23 @@ def union(*branches: Any) -> dict[str, Any]:
 
 def colours(*branches: Any) -> dict[str, Any]:
     return {"Colour": {"anyOf": list(branches)}}
+
+
+CHUNK: Final = obj({"text": STRING}, "text")
+
+
+def own(tag: str) -> dict[str, Any]:
+    return obj({"type": const(tag), "text": STRING}, "type", "text")
+
+
+def derived(tag: str) -> dict[str, Any]:
+    return variant("type", tag, "Chunk")
+
+
+def payloads(name: str) -> dict[str, Any]:
+    """A union with a variant that is a definition by that name; the other one stands nowhere."""
+    both = {"One": obj({"n": STRING}), "Two": obj({"n": INTEGER}, "n")}
+    return union(variant("type", "short", name), LONG) | both
 
 
 def groups(keyword: str, *listed: dict[str, Any]) -> dict[str, Any]:
@@ -351,6 +369,71 @@ PAIRS: Final[dict[str, tuple[dict[str, Any], dict[str, Any], list[Told]]]] = {
     ),
     # An alias of something else.
     "alias of another type": ({"Name": STRING}, {"Name": INTEGER}, [Told("definition-type", "Name", B, B, B)]),
+    # The same properties as before, by another way: `isinstance(first, Chunk)` is what changes.
+    "base class gained": (
+        {"Chunk": CHUNK, "Update": {"anyOf": [own("first"), own("second")]}},
+        {"Chunk": CHUNK, "Update": {"anyOf": [derived("first"), derived("second")]}},
+        [
+            Told("base-gained", "UpdateFirst.Chunk", N, N, A),
+            Told("base-gained", "UpdateSecond.Chunk", N, N, A),
+        ],
+    ),
+    "base class lost": (
+        {"Chunk": CHUNK, "Update": {"anyOf": [derived("first"), derived("second")]}},
+        {"Update": {"anyOf": [own("first"), own("second")]}},
+        [
+            Told("base-lost", "UpdateFirst.Chunk", N, N, B),
+            Told("base-lost", "UpdateSecond.Chunk", N, N, B),
+            Told("definition-removed", "Chunk", N, N, B),
+        ],
+    ),
+    # As with fields.
+    "alias nullable now": ({"Name": STRING}, {"Name": TEXT}, [Told("definition-nullable", "Name", A, B, B)]),
+    "alias never null now": ({"Name": TEXT}, {"Name": STRING}, [Told("definition-not-null", "Name", B, N, B)]),
+    # Neither way to satisfy the rule includes the other. (One took the place of the other, so it is a rename.)
+    "property groups replaced": (
+        groups("oneOf", group("a"), group("b")),
+        groups("oneOf", group("a"), group("c")),
+        [
+            Told("groups-changed", "Scope", B, B, N),
+            Told("field-renamed-optional", "Scope.c", A, A, B),
+        ],
+    ),
+    # A property that is spelt like the member takes its name; nothing else happens to the one that had it.
+    "member has to make room": (
+        thing(fooBar=INTEGER),
+        thing(fooBar=INTEGER, foo_bar=INTEGER),
+        [Told("field-member", "Thing.fooBar", N, N, B), Told("field-added-optional", "Thing.foo_bar", A, A, A)],
+    ),
+    # The same tag for something else: `n` is required there, and not allowed to be text.
+    "variant of another class": (
+        payloads("One"),
+        payloads("Two"),
+        [Told("variant-class", "Shape.short", B, B, B)],
+    ),
+    # Whoever relies on the tag being there refuses the object without it.
+    "variant without a tag added": (
+        union(SHORT, LONG),
+        union(SHORT, LONG, UNTAGGED),
+        [
+            Told("variant-untagged-added", "Shape.ShapeNone", A, B, A),
+            Told("definition-added", "ShapeNone", N, N, A),
+        ],
+    ),
+    "variant without a tag removed": (
+        union(SHORT, LONG, UNTAGGED),
+        union(SHORT, LONG),
+        [
+            Told("variant-untagged-removed", "Shape.ShapeNone", B, N, B),
+            Told("definition-removed", "ShapeNone", N, N, B),
+        ],
+    ),
+    # Old receivers were told that nothing has this tag.
+    "tag allowed": (
+        union(SHORT, fallback("type", "short", "long")),
+        union(SHORT, fallback("type", "short")),
+        [Told("tag-allowed", "Shape.long", A, B, N)],
+    ),
     # What no decoder looks at.
     "documentation": (
         {"Thing": obj({"id": STRING}, "id", description="One thing.")},
