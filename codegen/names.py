@@ -21,11 +21,12 @@ RESERVED_CLASSES = frozenset(
     DefaultOnError DefaultOnNull SkipInvalidItems
     TaggedUnion UntaggedUnion tagged_union untagged_union stands_for constant schema_default
     METHODS MethodSpec MethodNotFound PROTOCOL_VERSION SCHEMA SchemaInfo Context Handler Opening Remote
+    Advertised ByValue IfHeld InState Listed
     Agent Client Proxy RemoteAgent RemoteClient RemoteProxy
     AgentSession Session SessionAgent SessionState Turn Policy os sessions describe
-    AcpError AttributeError ConnectionClosed DecodeError EncodeError HttpError NegotiationError ProtocolError
-    RequestError RequestTimeout advertise annotations builtins check convert decode encode extension importlib
-    is_extension method_table models methods stable stub to_builtins unstable
+    AcpError AttributeError CapabilityError ConnectionClosed DecodeError EncodeError HttpError NegotiationError
+    ProtocolError RequestError RequestTimeout advertise annotations builtins check convert decode encode extension
+    importlib is_extension method_table models methods stable stub to_builtins unstable
     """.split()
 ) | frozenset(name for name in dir(builtins) if name[:1].islower() or name in ("None", "True", "False"))
 

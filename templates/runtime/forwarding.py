@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import inspect
 import logging
 from collections import deque
 from collections.abc import Awaitable
@@ -160,7 +159,7 @@ class Way:
         self.answered = asyncio.Event()
         self.answered.set()
         self._link = link
-        self._direction = direction
+        self._direction: Direction = direction
         self._side: Side = "client" if SIDES[direction] == "agent" else "agent"
         self._source = source
         self._target = target
@@ -239,15 +238,15 @@ class Way:
             return
         try:
             verdict = self._intercept(self._direction, passing)
+            if verdict is None or isinstance(verdict, Passing | Answer):
+                self._pass(passing, verdict)
+                return
+            task = self._link.spawn(verdict)
         except Exception as error:
             self._fail(passing, error)
             return
-        if inspect.isawaitable(verdict):
-            task = self._link.spawn(verdict)
-            self._judging = (message, task)
-            self._link.spawn(self._wait(passing, task))
-        else:
-            self._pass(passing, verdict)
+        self._judging = (message, task)
+        self._link.spawn(self._wait(passing, task))
 
     async def _wait(self, passing: Passing, judging: asyncio.Future[Verdict]) -> None:
         try:

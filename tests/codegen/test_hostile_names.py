@@ -6,11 +6,11 @@ import builtins
 import json
 import keyword
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from codegen import contexts
+from codegen import contexts, ir
 from codegen.names import RESERVED_CLASSES, class_name, constant_name
 from tests.support.tiny import (
     CODE,
@@ -225,6 +225,7 @@ def test_definitions_called_anything(kind: str) -> None:
 def test_names_that_the_generated_code_uses_are_reserved() -> None:
     """So that a schema cannot take them; whoever adds one to the templates adds it there."""
     used = {name for names in contexts.IMPORTS.values() for name in names} | set(contexts.API)
+    used |= {need.__name__ for need in get_args(ir.Need)}
     assert used <= RESERVED_CLASSES
 
 

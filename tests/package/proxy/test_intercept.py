@@ -161,6 +161,24 @@ def test_an_interceptor_that_fails_lets_nothing_pass(caplog: pytest.LogCaptureFi
     assert caplog.text.count("the interceptor of") == 4
 
 
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_verdict_that_is_none(waits: bool, caplog: pytest.LogCaptureFixture) -> None:
+    async def later() -> Any:
+        return True
+
+    def judge(direction: str, message: proxy.Passing) -> Any:
+        return message if message.id != 1 else later() if waits else True
+
+    async def test() -> None:
+        async with between(judge) as (client, agent, _):
+            client.send(PROMPT, NEXT)
+            assert await client.receive() == error(1, -32603, "internal error")
+            assert await agent.receive() == NEXT
+
+    run(test)
+    assert "the interceptor of session/prompt failed" in caplog.text
+
+
 def test_what_a_message_has() -> None:
     seen: list[proxy.Passing] = []
 
