@@ -19,7 +19,7 @@ TEMPLATES = ROOT / "templates"
 NEEDED = {"msgspec", "typing_extensions"}
 # What the extras of the bindings install; what needs it imports it when it is used.
 EXTRAS = {
-    "http": {"httpx", "httpx_sse", "starlette", "uvicorn"},
+    **dict.fromkeys(("http", "clients", "sse", "streams", "web"), {"httpx", "httpx_sse", "starlette", "uvicorn"}),
     "ws": {"websockets"},
     "explain": {"click", "rich"},
 }
