@@ -18,8 +18,9 @@ TEMPLATES = ROOT / "templates"
 # What pip installs with the bindings, and what only type checkers look for.
 NEEDED = {"msgspec", "typing_extensions"}
 # What the extras of the bindings install; what needs it imports it when it is used.
+HTTP = {"httpx", "httpx_sse", "starlette", "uvicorn"}
 EXTRAS = {
-    **dict.fromkeys(("http", "clients", "sse", "streams", "web"), {"httpx", "httpx_sse", "starlette", "uvicorn"}),
+    **{name: HTTP for name in ("http", "clients", "sse", "streams", "web")},
     "ws": {"websockets"},
     "explain": {"click", "rich"},
 }
