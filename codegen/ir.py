@@ -51,6 +51,8 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Array:
+    """A list of at least `min_items`."""
+
     items: Type
     min_items: int = 0
 
@@ -64,6 +66,8 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Nullable:
+    """A type, or null."""
+
     of: Type
 
 

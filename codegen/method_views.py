@@ -14,6 +14,8 @@ SIDES = ("agent", "client", "proxy")
 
 @dataclass(frozen=True)
 class MethodView:
+    """One wire method: `wire` is its name there, `name` the Python one, `argument` what handlers call the params."""
+
     side: str
     kind: str
     wire: str

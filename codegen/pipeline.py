@@ -11,6 +11,7 @@ from codegen.annotations import Docs, Names, load_docs, load_names
 from codegen.capabilities import Capabilities, load_capabilities
 from codegen.errors import CodegenError, Diagnostic
 from codegen.lower import lower
+from codegen.overlay import read_overlay
 from codegen.render import render
 from codegen.schema.lock import LoadedSchema, load_profile
 
@@ -102,6 +103,14 @@ def generate(schema_dir: Path, profiles: Sequence[str], package: str, project: b
     return emit(load(schema_dir, profiles), package, project)
 
 
-def emit(profiles: Sequence[ir.Profile], package: str, project: bool) -> dict[str, str]:
-    """`generate`, for profiles that are loaded."""
-    return render(profiles, package, bundled("templates"), project)
+def emit(
+    profiles: Sequence[ir.Profile],
+    package: str,
+    project: bool,
+    own_templates: Path | None = None,
+    beside_only: bool = False,
+) -> dict[str, str]:
+    """`generate`, for profiles that are loaded. `own_templates` is laid over the templates that ship (`overlay`)."""
+    templates = bundled("templates")
+    own = read_overlay(own_templates, templates) if own_templates is not None else None
+    return render(profiles, package, templates, project, own, beside_only)

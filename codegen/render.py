@@ -1,202 +1,141 @@
-"""IR to files: the template environment, one context per profile, black. Pure: profiles in, {path: text} out."""
+"""IR to files: every template with its context, then black. Pure but for reading templates: {path: text} comes out."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
-from codegen import __version__, ir
+from codegen import ir
+from codegen.contexts import MARK, folder, generation_context, module_contexts, profile_context, version_context
+from codegen.environment import environment, render_template
+from codegen.errors import CodegenError, Diagnostic, fail
 from codegen.formatting import format_all
-from codegen.method_views import method_exports, method_views, needs_text, side_views
-from codegen.python import literal, strings
-from codegen.session_views import EXPORTS, session_words
-from codegen.sharing import shared
-from codegen.views import Views
+from codegen.overlay import Extra, Overlay
 
-# What a profile exports beside its models.
-API = (
-    "AcpError CapabilityError ConnectionClosed DecodeError EncodeError HttpError NegotiationError PROTOCOL_VERSION "
-    "ProtocolError RequestError RequestTimeout SCHEMA UNSET UnknownVariant UnsetType advertise check convert decode "
-    "encode extension is_extension to_builtins"
-).split()
-# What a models module may use, by where it comes from.
-IMPORTS = {
-    "typing": frozenset("TYPE_CHECKING Annotated Any ClassVar Final Literal TypeAlias".split()),
-    "msgspec": frozenset("UNSET Meta UnsetType".split()),
-    "{runtime}.models": frozenset(
-        "DefaultOnError DefaultOnNull Groups IntConstants MetaField Model OpenRecord SkipInvalidItems UnknownVariant "
-        "constant schema_default".split()
-    ),
-    "{runtime}.unions": frozenset("TaggedUnion stands_for tagged_union untagged_union".split()),
-}
+PROJECT = ("pyproject.toml", "README.md")
 
 
-def render(profiles: Sequence[ir.Profile], package: str, templates: Path, project: bool) -> dict[str, str]:
-    """All files of a package, by path below the output folder. `project` adds what makes it pip-installable."""
-    loader = jinja2.FileSystemLoader(templates)
-    environment = jinja2.Environment(
-        loader=loader,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {"literal": literal, "strings": strings}
-    by_name = {profile.name: profile for profile in profiles}
+class _Renderer:
+    """Renders shipped templates and, where there are any, those of a user."""
+
+    def __init__(self, profiles: Sequence[ir.Profile], package: str, templates: Path, overlay: Overlay | None) -> None:
+        self.profiles = profiles
+        self.package = package
+        self.templates = templates
+        self.overlay = overlay
+        own = overlay.folder if overlay else None
+        self.template = partial(render_template, environment(templates, own), own=own)
+        self.whole = vars(generation_context(profiles, package))
+        self.contexts = {profile.name: profile_context(profile, profiles, package) for profile in profiles}
+
+    def package_code(self) -> Iterator[tuple[str, str, str]]:
+        """The package's own modules: path, the template that it is from, and text."""
+        names = {profile.name for profile in self.profiles}
+        for profile in self.profiles:
+            for module, context in module_contexts(self.contexts[profile.name], self.profiles):
+                path = f"{self.package}/{folder(profile)}/{module}"
+                yield path, *self._rendered(f"profile/{module}.jinja", vars(context))
+            if profile.channel == "unstable" and f"{profile.version}/stable" not in names:
+                path = f"{self.package}/{profile.version}/__init__.py"
+                yield path, *self._rendered("version.py.jinja", vars(version_context(profile)))
+        yield f"{self.package}/__init__.py", *self._rendered("__init__.py.jinja", self.whole)
+
+    def _rendered(self, template: str, context: Mapping[str, Any]) -> tuple[str, str]:
+        return template, self.template(template, context=context)
+
+    def copied(self) -> Iterator[tuple[str, str]]:
+        """The runtime and whatever else is no template."""
+        instead = dict(self.overlay.copies) if self.overlay else {}
+        templates = self.templates
+        for source in (*templates.glob("runtime/**/*.py"), *templates.glob("*.py"), templates / "py.typed"):
+            name = source.relative_to(templates).as_posix()
+            yield f"{self.package}/{name}", instead.get(name) or source.read_text(encoding="utf-8")
+
+    def extra(self, extra: Extra) -> Iterator[tuple[str, str]]:
+        """What one of the user's own templates makes: path and text."""
+        contexts = [(profile, vars(self.contexts[profile.name])) for profile in self.profiles]
+        if not extra.per_profile:
+            yield extra.output(self.package, "", ""), self._extra_text(extra, self.whole)
+            return
+        for profile, context in contexts:
+            where = folder(profile)
+            yield extra.output(self.package, where, where.replace("/", "-")), self._extra_text(extra, context)
+
+    def _extra_text(self, extra: Extra, context: Mapping[str, Any]) -> str:
+        return self.template(extra.template, context=context) if extra.text is None else extra.text
+
+
+def render(
+    profiles: Sequence[ir.Profile],
+    package: str,
+    templates: Path,
+    project: bool,
+    overlay: Overlay | None = None,
+    beside_only: bool = False,
+) -> dict[str, str]:
+    """All files by path below the output folder. `project` adds what makes the package pip-installable.
+
+    With `beside_only` nothing but what the overlay puts beside the package. Raises CodegenError for templates of a user
+    that do not render, or that write the same file.
+    """
+    renderer = _Renderer(profiles, package, templates, overlay)
     code: dict[str, str] = {}
-    for profile in profiles:
-        for template, context in _contexts(profile, by_name.get(f"{profile.version}/stable"), profiles):
-            path = f"{package}/{folder(profile)}/{template}"
-            code[path] = environment.get_template(f"profile/{template}.jinja").render(context)
-        if profile.channel == "unstable" and f"{profile.version}/stable" not in by_name:
-            context = {"header": header(profile), "title": _title(profile)}
-            code[f"{package}/{profile.version}/__init__.py"] = environment.get_template("version.py.jinja").render(
-                context
-            )
-    context = _package_context(profiles, package)
-    code[f"{package}/__init__.py"] = environment.get_template("__init__.py.jinja").render(context)
-    files = format_all(code)
-    for source in (*templates.glob("runtime/**/*.py"), *templates.glob("*.py"), templates / "py.typed"):
-        files[f"{package}/{source.relative_to(templates).as_posix()}"] = source.read_text(encoding="utf-8")
-    if project:
-        for name in ("pyproject.toml", "README.md"):
-            files[name] = environment.get_template(f"project/{name}.jinja").render(context)
-    return dict(sorted(files.items()))
+    files: dict[str, str] = {}
+    origins: dict[str, str] = {}
+    if not beside_only:
+        for path, template, text in renderer.package_code():
+            code[path], origins[path] = text, template
+        files |= renderer.copied()
+        if project:
+            for name in PROJECT:
+                files[name] = renderer.template(f"project/{name}.jinja", context=renderer.whole)
+    if overlay is not None:
+        _add_extras(renderer, overlay, beside_only, code, files, origins)
+        _check_code(code, origins, overlay)
+    return dict(sorted((files | format_all(code)).items()))
 
 
-def folder(profile: ir.Profile) -> str:
-    """Where a profile's modules are, below the package: `v2`, `v2/unstable`."""
-    return profile.version if profile.channel == "stable" else f"{profile.version}/{profile.channel}"
+def _add_extras(
+    renderer: _Renderer,
+    overlay: Overlay,
+    beside_only: bool,
+    code: dict[str, str],
+    files: dict[str, str],
+    origins: dict[str, str],
+) -> None:
+    """Put what a user adds to the rest. Raises CodegenError."""
+    problems: list[Diagnostic] = []
+    for extra in overlay.extras:
+        place = str(overlay.folder / extra.template)
+        for path, text in renderer.extra(extra):
+            inside = path.startswith(f"{renderer.package}/")
+            if beside_only and inside:
+                continue
+            if path in code or path in files:
+                expected = "a path of its own; a template that is to replace another has the same name"
+                problems.append(Diagnostic(place, f"{path}, which {origins.get(path, 'the package')} is", expected))
+            elif not inside and MARK not in text.partition("\n")[0]:
+                expected = "{{ header }} there, so that the file is known as generated"
+                problems.append(Diagnostic(place, "a first line without the header", expected))
+            origins[path] = extra.template
+            is_code = path.endswith(".py") and extra.text is None
+            (code if is_code else files)[path] = text
+    if problems:
+        raise CodegenError(problems)
 
 
-def header(*profiles: ir.Profile) -> str:
-    """The first line of a generated file. One line whatever a source is called."""
-    origins: dict[str, list[str]] = {}
-    for one in profiles:
-        origin = ascii(f"{one.source.source}, version {one.source.version}")[1:-1]
-        origins.setdefault(origin, []).append(f"{one.name} sha256 {one.source.sha256[:16]}")
-    listed = "; ".join(f"{origin} ({', '.join(files)})" for origin, files in origins.items())
-    return f"Generated by acp-codegen {__version__} from {listed}. Do not edit."
-
-
-def _title(profile: ir.Profile) -> str:
-    channel = "" if profile.channel == "stable" else f", {profile.channel} channel"
-    return f"Agent Client Protocol {profile.version}{channel}"
-
-
-def _contexts(
-    profile: ir.Profile, stable: ir.Profile | None, profiles: Sequence[ir.Profile]
-) -> list[tuple[str, dict[str, Any]]]:
-    """Template and context for each module of a profile."""
-    is_stable = profile.channel == "stable"
-    borrowed = shared(stable, profile) if stable is not None and not is_stable else frozenset()
-    views = Views(profile, frozenset(profile.definitions) - borrowed)
-    ordered = views.ordered()
-    every = Views(profile, frozenset(profile.definitions))
-    exports = sorted(name for view in ordered for name in view.exports)
-    taken = sorted(name for one in borrowed for name in every.view(one).exports)
-    needed = {name for one in views.own for name in ir.references(profile.definitions[one])}
-    common = {
-        "header": header(profile),
-        "title": _title(profile),
-        "runtime": "..runtime" if is_stable else "...runtime",
-        "stable": ".",
-    }
-    symbols = {symbol for view in ordered for symbol in view.symbols()}
-    models = {
-        **common,
-        "views": ordered,
-        "exports": exports,
-        "borrowed": sorted(needed & borrowed),
-        "builtins": "builtins" in symbols,
-        "imports": [(module, sorted(names & symbols)) for module, names in IMPORTS.items() if names & symbols],
-        "field": "_field" in symbols,
-    }
-    words = session_words(profile)
-    package = {
-        **common,
-        "shared": taken,
-        "public": sorted([*API, *exports, *taken, *method_exports(side_views(profile))]),
-        "sessions": EXPORTS if words is not None else (),
-        "protocol_version": profile.number,
-        "source": profile.source,
-        "channels": sorted(one.channel for one in profiles if one.version == profile.version and one is not profile)
-        if is_stable
-        else [],
-    }
-    found = [
-        ("models.py", models),
-        ("methods.py", _methods_context(profile, borrowed, common)),
-        ("__init__.py", package),
-    ]
-    if words is not None:
-        context = {
-            **common,
-            "words": words,
-            "protocol_version": profile.number,
-            "used": _imports(words.definitions(), borrowed, common),
-            "public": EXPORTS,
-        }
-        found.append(("sessions.py", context))
-    return found
-
-
-def _imports(names: frozenset[str], borrowed: frozenset[str], common: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
-    """Where definitions come from: the profile's own models, or the stable ones."""
-    found = [(".models", sorted(names - borrowed)), (f"{common['stable']}.models", sorted(names & borrowed))]
-    return [(module, listed) for module, listed in found if listed]
-
-
-def _methods_context(profile: ir.Profile, borrowed: frozenset[str], common: Mapping[str, Any]) -> dict[str, Any]:
-    """What methods.py prints: the table, the handlers and the callers."""
-    sides = tuple(side_views(profile))
-    listed = method_views(profile)
-
-    def place(name: str) -> str:
-        """A definition as the methods module reaches it."""
-        return name if name == "None" else f"_stable.{name}" if name in borrowed else f"_models.{name}"
-
-    named = {name for view in listed for name in (view.params, view.result)} - {"None"}
-    named |= {name for side in sides for name in (side.info, side.capabilities)} - {"Any"}
-    words = session_words(profile)
-    if words is not None:
-        named |= {words.server} - {"Any"}
-    kinds = {type(part).__name__ for one in profile.methods for need in one.needs or () for part in ir.parts(need)}
-    kinds |= {"Advertised"} if profile.opening and profile.opening.offered else set()
-    return {
-        **common,
-        "methods": listed,
-        "sides": sides,
-        "opening": asdict(profile.opening) if profile.opening else None,
-        "offered": needs_text(profile.opening.offered) if profile.opening and profile.opening.offered else "",
-        "needs": sorted(kinds),
-        "protocol_version": profile.number,
-        "place": place,
-        "used": _imports(frozenset(named), borrowed, common),
-        "words": words,
-        "borrowed": any(name in borrowed for name in named),
-        "public": method_exports(sides),
-    }
-
-
-def _package_context(profiles: Sequence[ir.Profile], package: str) -> dict[str, Any]:
-    versions = sorted({profile.version for profile in profiles}, reverse=True)
-    return {
-        "header": header(*profiles),
-        "package": package,
-        "distribution": package.replace("_", "-"),
-        "generator_version": __version__,
-        "versions": [{"name": name, "title": f"protocol version {name.removeprefix('v')}"} for name in versions],
-        "profiles": [
-            {
-                "module": f"{package}.{folder(profile).replace('/', '.')}",
-                "title": _title(profile),
-                "source": f"`{profile.source.source}`",
-            }
-            for profile in profiles
-        ],
-    }
+def _check_code(code: Mapping[str, str], origins: Mapping[str, str], overlay: Overlay) -> None:
+    """Refuse what is no Python before black does, with the template that it is from."""
+    own = overlay.replaced | {extra.template for extra in overlay.extras}
+    for path, text in code.items():
+        try:
+            compile(text, path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            # A shipped template may include one of the user's.
+            template = origins[path]
+            place = str(overlay.folder / template) if template in own else str(overlay.folder)
+            line = getattr(error, "lineno", None)
+            found = f"line {line} of {path}: {error.args[0]}" if line else f"{path}: {error}"
+            raise fail(place, found, "a template that makes Python") from None

@@ -17,6 +17,8 @@ Needs: TypeAlias = Callable[[str], Iterable[str]]
 
 @dataclass(frozen=True)
 class FieldView:
+    """One member of a class: annotation, default (empty for none) and docstring as source text."""
+
     name: str
     annotation: str
     default: str
@@ -25,7 +27,12 @@ class FieldView:
 
 @dataclass(frozen=True)
 class View:
-    """One definition, printed by the macro named after its `kind`."""
+    """One definition, printed by the macro named after its `kind`. What does not apply to that kind is empty.
+
+    `value` is what an alias stands for to type checkers, `runtime` what it is at runtime; `known` and `values` are the
+    name and the constants of an open enum's set. Of a class, `heading` is what stands in the parentheses and `lines`
+    what comes before the fields. `exports` are the names that it adds to the module.
+    """
 
     kind: Literal["alias", "constants", "class", "union"]
     name: str

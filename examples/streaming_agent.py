@@ -4,58 +4,69 @@ Try it: python examples/print_client.py python examples/streaming_agent.py
 """
 
 import asyncio
-from typing import Any
 from uuid import uuid4
 
 from acp_bindings import stdio, v1, v2
 
 
-class Streaming:
-    """One turn for both versions; `acp` has the models of the one that is spoken."""
-
-    acp: Any
-
-    async def turn(self, session: Any, prompt: list[Any]) -> None:
-        await say(session, "I will write that down.")
-        written = await self.write(session)
-        if self.acp is v2:
-            # What the protocol has no word for gets a tag of one's own; clients that do not know it lose nothing.
-            await session.update(v2.UnknownSessionUpdate({"sessionUpdate": "_example.dev/mood", "mood": "content"}))
-        await say(session, "Done." if written else "Then I leave it.")
-
-    async def write(self, session: Any) -> bool:
-        """A tool call, from its announcement to its end, which comes when the turn is cancelled too."""
-        acp, call = self.acp, uuid4().hex
-        announced = v1.ToolCall if acp is v1 else acp.SessionToolCallUpdate
-        await session.update(announced(tool_call_id=call, title="Write notes.txt", kind="edit", status="pending"))
-        end = acp.SessionToolCallUpdate(tool_call_id=call, status="failed" if acp is v1 else "cancelled")
-        try:
-            answer = await session.ask("Write to notes.txt?", tool_call=call)
-            if answer.allowed:
-                await session.update(acp.SessionToolCallUpdate(tool_call_id=call, status="in_progress"))
-                end.content = [acp.Content(content=acp.TextContent(text="1 line written"))]
-                end.status = "completed"
-        finally:
-            await session.update(end)
-        return bool(answer.allowed)
+def words(text: str) -> list[str]:
+    """A text in the pieces that a model would say it in."""
+    return [f"{word} " for word in text.split(" ")]
 
 
-async def say(session: Any, text: str) -> None:
-    for word in text.split(" "):
-        await session.say(f"{word} ")
-
-
-class StreamingAgent(Streaming, v2.SessionAgent):
+class StreamingAgent(v2.SessionAgent):
     info = v2.Implementation(name="streaming", version="1.0")
-    acp = v2
+
+    async def turn(self, session: v2.AgentSession, prompt: list[v2.ContentBlock]) -> None:
+        for word in words("I will write that down."):
+            await session.say(word)
+        call = uuid4().hex
+        await session.update(
+            v2.SessionToolCallUpdate(tool_call_id=call, title="Write notes.txt", kind="edit", status="pending")
+        )
+        status = "cancelled"
+        try:
+            answer = await session.ask(
+                "Write to notes.txt?",
+                tool_call=call,
+                options=[
+                    v2.PermissionOption(option_id="yes", name="Allow", kind="allow_once"),
+                    v2.PermissionOption(option_id="no", name="Reject", kind="reject_once"),
+                ],
+            )
+            if answer.allowed:
+                await session.update(v2.SessionToolCallUpdate(tool_call_id=call, status="in_progress"))
+                written = v2.Content(content=v2.TextContent(text="1 line written"))
+                await session.update(v2.ToolCallContentChunk(tool_call_id=call, content=written))
+                status = "completed"
+        finally:
+            # A turn that is cancelled gets here too.
+            await session.update(v2.SessionToolCallUpdate(tool_call_id=call, status=status))
+        # What the protocol has no word for gets a tag of one's own; clients that do not know it lose nothing.
+        await session.update(v2.UnknownSessionUpdate({"sessionUpdate": "_example.dev/mood", "mood": "content"}))
+        for word in words("Done." if status == "completed" else "Then I leave it."):
+            await session.say(word)
 
 
-class OlderStreamingAgent(Streaming, v1.SessionAgent):
-    """The same for clients that speak version 1 only."""
+class StreamingAgentV1(v1.SessionAgent):
+    """The same for clients that speak version 1, which has fewer words for it."""
 
     info = v1.Implementation(name="streaming", version="1.0")
-    acp = v1
+
+    async def turn(self, session: v1.AgentSession, prompt: list[v1.ContentBlock]) -> None:
+        for word in words("I will write that down."):
+            await session.say(word)
+        call = uuid4().hex
+        await session.update(v1.ToolCall(tool_call_id=call, title="Write notes.txt", kind="edit", status="pending"))
+        status: v1.ToolCallStatus = "failed"
+        try:
+            if (await session.ask("Write to notes.txt?", tool_call=call)).allowed:
+                status = "completed"
+        finally:
+            await session.update(v1.SessionToolCallUpdate(tool_call_id=call, status=status))
+        for word in words("Done." if status == "completed" else "Then I leave it."):
+            await session.say(word)
 
 
 if __name__ == "__main__":
-    asyncio.run(stdio.serve([StreamingAgent(), OlderStreamingAgent()]))
+    asyncio.run(stdio.serve([StreamingAgent(), StreamingAgentV1()]))

@@ -51,9 +51,10 @@ async def connect(
 
     `headers` go with every request, whatever a server wants to let us in. Cookies that the server sets are sent back,
     so that a balancer finds the same server. A client of your own (`httpx_client`: proxies, certificates, a cookie jar)
-    is not closed; it needs a connection for each session beside some more, `httpx.Limits(max_connections=None)` at
-    best. Else HTTP/2 is spoken where the server offers it, and proxies are taken from the environment. A redirect to
-    another origin is not followed. The other options are those of `stdio.connect`.
+    is not closed; it needs a connection for each session and some more, `httpx.Limits(max_connections=None)` at best,
+    and `http2` left off: httpx lets the requests of one connection wait for each other. Without one, HTTP/2 is spoken
+    where the server offers it, and proxies are taken from the environment. A redirect to another origin is not
+    followed. The other options are those of `stdio.connect`.
 
     A stream that drops is opened again, at most `max_reopens` times in a row without it bringing anything; the log
     `acp_bindings.http` and `on_stream_lost(session id or None, error)` tell of each time. `keep_alive` is the seconds

@@ -244,10 +244,10 @@ def test_control_c_cancels_the_turn(tmp_path: Path) -> None:
         """
 import asyncio
 from acp_bindings import stdio
-from streaming_agent import StreamingAgent, say
+from streaming_agent import StreamingAgent
 class Endless(StreamingAgent):
     async def turn(self, session, prompt):
-        await say(session, "Once upon a time")
+        await session.say("Once upon a time")
         await asyncio.Event().wait()
 asyncio.run(stdio.serve(Endless()))
 """,

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from codegen import ir
 from codegen.cli.common import (
+    FOLDER,
     console,
     output_options,
     profile_option,
@@ -21,6 +22,7 @@ from codegen.cli.common import (
     shown,
     with_project,
 )
+from codegen.errors import fail
 from codegen.inspect import printable
 from codegen.lower import ungated
 from codegen.pipeline import emit, load
@@ -31,27 +33,47 @@ from codegen.write import Change, changes, write
 @schema_dir_option
 @profile_option
 @output_options
+@click.option("--templates", type=FOLDER, help="Folder of templates to lay over those that ship (docs/templates.md).")
+@click.option("--no-package", is_flag=True, help="Write what --templates puts beside the package, and not the package.")
 @click.option("--check", is_flag=True, help="Write nothing; show how the output differs, exit 1 if it does.")
 @reports_problems
 def command(
-    schema_dir: Path | None, profiles: Sequence[str], out: Path, package: str, project: bool | None, check: bool
+    schema_dir: Path | None,
+    profiles: Sequence[str],
+    out: Path,
+    package: str,
+    project: bool | None,
+    templates: Path | None,
+    no_package: bool,
+    check: bool,
 ) -> None:
     """Generate the package: OUT/PACKAGE, complete and importable as it lies."""
     whole = with_project(package, project)
+    _check_templates(templates, no_package, out / package)
     folder = schemas_at(schema_dir)
     to = console()
     with to.status("generating") if to.is_terminal else to.capture():
         loaded = load(folder, profiles_at(profiles, folder))
-        files = emit(loaded, package, whole)
-    _warn_ungated(loaded)
+        files = emit(loaded, package, whole, templates, no_package)
+    owned = None if no_package else package
+    if owned:
+        _warn_ungated(loaded)
     if check:
-        found = changes(out, package, files)
+        found = changes(out, owned, files)
         _show_drift(found, out)
         sys.exit(1 if found else 0)
-    found = write(out, package, files)
+    found = write(out, owned, files)
     for change in found:
         to.print(Text(f"{change.verb:8} {printable(str(out / change.path))}"))
     to.print(Text(f"{len(files)} files in {printable(str(out))}, {len(found)} changed"))
+
+
+def _check_templates(templates: Path | None, no_package: bool, package: Path) -> None:
+    """Refuse what would write nothing, and templates in the folder that is replaced."""
+    if no_package and templates is None:
+        raise fail("--no-package", "no --templates", "a folder of templates, without which nothing is left to write")
+    if templates is not None and not no_package and templates.resolve().is_relative_to(package.resolve()):
+        raise fail("--templates", f"{templates}, inside of {package}", "a folder that is not replaced by generating")
 
 
 def _warn_ungated(profiles: list[ir.Profile]) -> None:

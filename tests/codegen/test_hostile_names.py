@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from codegen import ir, render
+from codegen import contexts, ir
 from codegen.names import RESERVED_CLASSES, class_name, constant_name
 from tests.support.tiny import (
     CODE,
@@ -148,7 +148,7 @@ DEFINITIONS = tuple(
             "Any", "List", "Dict", "Error", "None", "type", "Model", "list", "Literal", "Optional", "Exception",
             "Mapping", "Enum", "Struct", "Field", "T", "TypeVar", "Protocol", "Self", "NoReturn", "msgspec", "typing",
             "annotations", "Runtime", "Path", "Never", "AttributeError", "importlib", "object", "super", "property",
-            *(name for names in render.IMPORTS.values() for name in names), *render.API, *sorted(RESERVED_CLASSES),
+            *(name for names in contexts.IMPORTS.values() for name in names), *contexts.API, *sorted(RESERVED_CLASSES),
             *keyword.kwlist,
         ]
     )
@@ -224,7 +224,7 @@ def test_definitions_called_anything(kind: str) -> None:
 
 def test_names_that_the_generated_code_uses_are_reserved() -> None:
     """So that a schema cannot take them; whoever adds one to the templates adds it there."""
-    used = {name for names in render.IMPORTS.values() for name in names} | set(render.API)
+    used = {name for names in contexts.IMPORTS.values() for name in names} | set(contexts.API)
     used |= {need.__name__ for need in get_args(ir.Need)}
     assert used <= RESERVED_CLASSES
 

@@ -17,8 +17,13 @@ from tests.support.cli import ROOT
 TEMPLATES = ROOT / "templates"
 # What pip installs with the bindings, and what only type checkers look for.
 NEEDED = {"msgspec", "typing_extensions"}
-# What the extras of the bindings install; their transports import it when they are used.
-EXTRAS = {"http": {"httpx", "httpx_sse", "starlette", "uvicorn"}, "ws": {"websockets"}}
+# What the extras of the bindings install; what needs it imports it when it is used.
+HTTP = {"httpx", "httpx_sse", "starlette", "uvicorn"}
+EXTRAS = {
+    **dict.fromkeys(("http", "clients", "sse", "streams", "web"), HTTP),
+    "ws": {"websockets"},
+    "explain": {"click", "rich"},
+}
 
 
 def modules(folder: Path) -> list[Path]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from codegen.contexts import MARK
 from codegen.errors import CodegenError, Diagnostic
-from codegen.write import MARK, Change, changes, write
+from codegen.write import Change, changes, write
 
 FILES = {
     "README.md": f"<!-- {MARK} 1 -->\nhello\n",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from tests.conformance.cases import agents, versions
@@ -10,6 +11,8 @@ from tests.conformance.points import holds
 from tests.conformance.wire import FULL, HERE, Frame, Turn, Wire, opened, says
 
 CHUNKS = "user_message_chunk agent_message_chunk agent_thought_chunk".split()
+CALL = {1: "tool_call", 2: "tool_call_update"}
+"""The update that begins a tool call, by version."""
 MESSAGES = "user_message agent_message agent_thought".split()
 
 
@@ -152,6 +155,29 @@ def test_in_a_history_no_piece_comes_before_its_message(command: Sequence[str]) 
                 assert update["messageId"] in whole
                 pieces += 1
         assert pieces
+
+
+@versions
+@holds(v1="SCHEMA-001 LOAD-001", v2="SCHEMA-001 RESUME-202")
+def test_a_history_of_the_other_version_is_told_in_this_one_s_words(version: int, tmp_path: Path) -> None:
+    """Agents of both versions share a store; what the version has no words for is left out."""
+    shared = [*FULL, str(tmp_path / "sessions")]
+    with opened(shared, 3 - version) as wire:
+        made = wire.new()
+        text = wire.turn(made, "everything").text
+        wire.result("session/close", {"sessionId": made})
+    with opened(shared, version) as wire:
+        told = replayed(wire, made)
+        assert spoken(told, "user") == ["everything"]
+        assert "".join(spoken(told, "agent")) == text
+        calls = [one for one in told if one["sessionUpdate"].startswith("tool_call")]
+        assert calls[0]["title"] == "Look around" and calls[0]["sessionUpdate"] == CALL[version]
+        assert calls[-1]["status"] == "completed"
+        (content,) = [one["content"] for one in calls if "content" in one]
+        assert content == [{"type": "content", "content": {"type": "text", "text": "found"}}]
+        plans = [one.get("plan", one)["entries"] for one in told if one["sessionUpdate"].startswith("plan")]
+        assert [[entry["content"] for entry in entries] for entries in plans] == [["look around"]]
+        assert wire.turn(made, "hi").stop_reason == "end_turn"
 
 
 @versions

@@ -173,11 +173,16 @@ class GroupedNode(StructNode):
         found = super().read(value, path, reports, plan)
         return found | self._settled(value, path, reports)
 
-    def _settled(self, value: dict[str, Any], path: Path, reports: Reports) -> dict[str, Any]:
-        """The members of the groups that are there. A group is claimed when all its required keys are."""
+    def claimed(self, value: dict[str, Any], path: Path) -> list[tuple[Step, ...]]:
+        """The groups that are there, as their members: those of which all required keys are. Raises Invalid."""
         claimed = [plan for plan, required in self.plans if all(step[0] in value for step in required)]
         if not claimed or (self.groups.exclusive and len(claimed) > 1):
             raise Invalid(path, self.rule)
+        return claimed
+
+    def _settled(self, value: dict[str, Any], path: Path, reports: Reports) -> dict[str, Any]:
+        """The members of the groups that are there."""
+        claimed = self.claimed(value, path)
         found: dict[str, Any] = {}
         errors: list[Invalid] = []
         for plan in claimed:
@@ -250,10 +255,14 @@ class TaggedNode(Node):
             if isinstance(value, Model):
                 return self._instance(value, path)
             value = as_object(value, path)
+        return self.chosen(value, path).walk(value, path, reports)
+
+    def chosen(self, value: dict[str, Any], path: Path) -> Node:
+        """The variant that an object is, by its tag. Raises Invalid."""
         tag = value.get(self.tag)
         if not isinstance(tag, str):
             if self.default is not None:
-                return self.default.walk(value, path, reports)
+                return self.default
             raise tagless(value, self.tag, path)
         variant = self.variants.get(tag)
         if variant is None and tag not in self.excluded:
@@ -261,7 +270,7 @@ class TaggedNode(Node):
         if variant is None:
             known = ", ".join(map(repr, self.variants))
             raise Invalid((path, self.tag), f"expected one of {known}, got {shown(tag)}")
-        return variant.walk(value, path, reports)
+        return variant
 
     def _instance(self, value: Model, path: Path) -> Model:
         """A model that is decoded already passes, if it is one of this union's."""
@@ -312,7 +321,7 @@ class UntaggedNode(Node):
             for key, walk in self.marks:
                 if key in value:
                     return walk(value, path, None)
-        candidates = self._candidates(value)
+        candidates = self.candidates(value)
         if not candidates:
             raise expected(path, " or ".join(sorted(self.kinds)) or "no value", value)
         # Strictly refused, the first candidate may still be the one that tolerance finds: the caller comes again.
@@ -348,7 +357,8 @@ class UntaggedNode(Node):
             log.tried[id(self), id(value)] = tried
         return tried
 
-    def _candidates(self, value: Any) -> list[Node]:
+    def candidates(self, value: Any) -> list[Node]:
+        """The alternatives that come into question, in the order of trying them."""
         found = kind(value)
         fitting = [one for one in self.told if found in one[0].kinds]
         first = value[0] if isinstance(value, list) and value else value

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import importlib.util
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from http.cookiejar import CookieJar
 
 import httpx
@@ -17,8 +17,8 @@ WRITE_TIMEOUT = 60.0
 """Seconds that a server may take nothing of what is sent to it."""
 EXPIRY = 2.0
 """Seconds that a connection without a request is kept: less than servers do, which else close it under a request."""
-STREAMS_EACH = 50
-"""Streams over one client. With HTTP/2 a client has one connection, and 100 requests at once is all that it carries."""
+IDLE = 20
+"""Clients without a request that are kept."""
 
 
 def timeouts(silence: float | None) -> httpx.Timeout:
@@ -33,43 +33,41 @@ def _trust() -> ssl.SSLContext:
 
 
 class Clients:
-    """Where requests go out: one client for messages, and as many as it takes for streams, with the same cookies.
+    """Lends out clients that have no other request under way; all have the same cookies.
 
-    Streams never keep a message waiting so, however many there are. With a client of the user's own, which is not
-    closed, everything goes over that one.
+    With HTTP/2, requests of one client share a connection, and httpx lets them wait for each other: the answer to one
+    lies unread while another one, which the server is silent on, has its turn at reading. Streams are silent for hours.
+    Besides, a connection carries a hundred requests at most. A client of the user's own is used for everything, and is
+    not closed.
     """
 
     def __init__(self, given: httpx.AsyncClient | None = None) -> None:
         self._given = given
         self._cookies = CookieJar()
         self._http2 = importlib.util.find_spec("h2") is not None
-        self.messages = given if given is not None else self._make()
-        # Each with the number of streams that it carries.
-        self._streaming: list[tuple[httpx.AsyncClient, int]] = []
+        self._idle: list[httpx.AsyncClient] = []
 
-    def _make(self) -> httpx.AsyncClient:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=EXPIRY)
-        return httpx.AsyncClient(verify=_trust(), http2=self._http2, cookies=self._cookies, limits=limits)
-
-    @contextlib.contextmanager
-    def streaming(self) -> Iterator[httpx.AsyncClient]:
-        """The client for one more stream."""
+    @contextlib.asynccontextmanager
+    async def lend(self) -> AsyncIterator[httpx.AsyncClient]:
+        """A client for one request."""
         if self._given is not None:
             yield self._given
             return
-        place = next((place for place, (_, count) in enumerate(self._streaming) if count < STREAMS_EACH), None)
-        if place is None:
-            place = len(self._streaming)
-            self._streaming.append((self._make(), 0))
-        client, count = self._streaming[place]
-        self._streaming[place] = client, count + 1
+        client = self._idle.pop() if self._idle else self._make()
         try:
             yield client
         finally:
-            client, count = self._streaming[place]
-            self._streaming[place] = client, count - 1
+            if len(self._idle) < IDLE:
+                self._idle.append(client)
+            else:
+                await client.aclose()
+
+    def _make(self) -> httpx.AsyncClient:
+        limits = httpx.Limits(max_connections=None, keepalive_expiry=EXPIRY)
+        return httpx.AsyncClient(verify=_trust(), http2=self._http2, cookies=self._cookies, limits=limits)
 
     async def close(self) -> None:
-        if self._given is None:
-            for client in (self.messages, *(client for client, _ in self._streaming)):
-                await client.aclose()
+        """Close those that are not lent out."""
+        idle, self._idle = self._idle, []
+        for client in idle:
+            await client.aclose()

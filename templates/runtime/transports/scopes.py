@@ -22,6 +22,11 @@ class Outgoing(NamedTuple):
     outline: Outline
     session: str
 
+    @property
+    def what(self) -> str:
+        """What to call it."""
+        return self.outline.method or "an answer"
+
 
 class Scope:
     """A session, or what belongs to none (an empty `session`): what goes out in order, and what comes in on a stream.

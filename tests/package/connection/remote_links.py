@@ -43,7 +43,13 @@ class BarePeer:
         session = _session(frame)
         if session is not None:
             await self.listen(session)
-        response = await (self.peer.post(frame, session) if self._is_open else self.peer.initialize(json.loads(frame)))
+        if self._is_open:
+            response = await self.peer.post(frame, session)
+        else:
+            response = await self.peer.initialize(json.loads(frame))
+            if b'"error"' in response.content:
+                # There is no connection, though its id was told.
+                self.peer.headers.pop("Acp-Connection-Id", None)
         if response.headers.get("content-type") == "application/json":
             self.came.put_nowait(response.content)
         if self._is_open:

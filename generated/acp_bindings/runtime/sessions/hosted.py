@@ -12,9 +12,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from ..codec import convert, decode, encode, to_builtins
+from ..codec import convert, encode, to_builtins
 from ..errors import ConnectionClosed
 from ..models import UnknownVariant
+from .replay import Replay
 from .state import kind_of
 from .stores import SessionRecord, SessionStore
 from .words import Words, new_id
@@ -216,26 +217,12 @@ class AgentSession(Generic[Update, Block, Option]):
         return convert(wire, self._words.ask_form)
 
     async def _replay(self) -> None:
-        """Send the history again, as it was."""
+        """Send the history again."""
         await self.save()
-        whole: set[str] = set()
+        replay = Replay(self._words)
         for body in await self._store.history(self.id):
-            if self._words.version > 1:
-                await self._begin_message(body, whole)
-            # As it was written, whatever of it this version still knows.
-            await self.remote.connection.notify(
-                "session/update", b'{"sessionId":%b,"update":%b}' % (encode(self.id), body)
-            )
-
-    async def _begin_message(self, body: bytes, whole: set[str]) -> None:
-        """Tell an empty message before its first piece: a client that has it already would add the piece to that."""
-        head = decode(body, MessageHead)
-        if head.message_id is None or head.message_id in whole:
-            return
-        whole.add(head.message_id)
-        if head.kind.endswith("_chunk"):
-            empty = self._words.update(head.kind.removesuffix("_chunk"), messageId=head.message_id, content=[])
-            await self._tell(empty, False)
+            for update in replay.told(body):
+                await self._tell(update, False)
 
     def _told_options(self) -> list[Any]:
         """The configuration, for this client: version 1 has switches only for those who say that they know them."""
@@ -326,13 +313,6 @@ DEFAULT_OPTIONS = [
     {"optionId": "allow_always", "name": "Always allow", "kind": "allow_always"},
     {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
 ]
-
-
-class MessageHead(msgspec.Struct, frozen=True):
-    """What tells an update of a message from others."""
-
-    kind: str = msgspec.field(name="sessionUpdate")
-    message_id: str | None = msgspec.field(default=None, name="messageId")
 
 
 def _knows_switches(initialized: Any) -> bool:

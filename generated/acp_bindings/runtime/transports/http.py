@@ -8,8 +8,8 @@ the answer is not waited for longer than `PATIENCE`, so that a permission may be
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Any
 
 import httpx
@@ -17,14 +17,11 @@ import msgspec
 
 from ..errors import ConnectionClosed, HttpError
 from . import MAX_MESSAGE, MAX_OUTPUT, Congestion, Receiver, oversized
-from .clients import Clients, timeouts
-from .lines import KEPT, Oversized
-from .outline import outline
+from .endpoint import Endpoint, answered, plainly
+from .lines import Oversized
 from .scopes import Outgoing, Scope, Scopes
-from .streams import MAX_REOPENS, UNKNOWN, EventStream, OnLost, log, read_bounded, refusal, told
+from .streams import MAX_REOPENS, UNKNOWN, EventStream, OnLost, log, refusal
 
-CONNECTION_ID = "Acp-Connection-Id"
-SESSION_ID = "Acp-Session-Id"
 INITIALIZE = "initialize"
 PATIENCE = 1.0
 """Seconds that a message waits for the one before it to be taken, once that was sent."""
@@ -34,8 +31,6 @@ FLUSH = 2.0
 """Seconds that closing waits for what was written to be taken, and then for the server to hear that it is over."""
 LINGER = 1.0
 """Seconds that a session's stream stays open after the session was closed, for what is on its way."""
-MOVES = 3
-"""Times that the first message follows a redirect."""
 
 
 class HttpTransport:
@@ -60,14 +55,8 @@ class HttpTransport:
         on_stream_lost: OnLost | None = None,
     ) -> None:
         self.limit = limit
-        self.connection_id = ""
-        self._url = httpx.URL(url)
-        if self._url.scheme not in ("http", "https") or not self._url.host:
-            raise ValueError(f"no http:// or https:// URL: {url}")
-        self._headers = httpx.Headers(headers, encoding="utf-8")
-        self._clients = Clients(client)
+        self._server = Endpoint(url, headers, client, silence)
         self._max_output = max_output
-        self._silence = silence
         self._max_reopens = max_reopens
         self._on_stream_lost = on_stream_lost
         self._receiver: Receiver | None = None
@@ -132,23 +121,18 @@ class HttpTransport:
 
     async def _post(self, out: Outgoing, sent: asyncio.Event | None = None) -> None:
         """Send one message, and see to what becomes of it. `sent` is set once nothing of it is left to send."""
-        what = out.outline.method or "an answer"
         first = self._opening is not None and not self._opening.done()
         try:
-            if first:
-                await self._initialize(out)
-            elif not out.outline.is_request or out.outline.id in self._scopes.get(out.session).asked:
-                await self._exchange(out, what, sent)
+            with plainly():
+                if first:
+                    await self._open(out)
+                elif not out.outline.is_request or out.outline.id in self._scopes.get(out.session).asked:
+                    await self._exchange(out, sent)
         except HttpError as error:
-            self._undelivered(out, what, error)
-        except httpx.PoolTimeout:
-            self._undelivered(out, what, HttpError("the httpx client has no connection left in its pool"))
-        except Exception as error:
-            # Whatever httpx raises, or what the user has put in its place.
-            if first:
-                self._end(ConnectionClosed(f"{self._url} could not be reached: {told(error)}"))
+            if first and error.status is None:
+                self._end(ConnectionClosed(f"{self._server.url} could not be reached: {error}"))
             else:
-                self._undelivered(out, what, HttpError(f"it is unknown whether the server got it: {told(error)}"))
+                self._undelivered(out, error)
         finally:
             if first and self._opening is not None and not self._opening.done():
                 self._opening.set_result(None)
@@ -158,77 +142,39 @@ class HttpTransport:
             if self._size <= self._max_output:
                 self._room.clear()
 
-    def _request(
-        self, out: Outgoing, sent: asyncio.Event | None
-    ) -> contextlib.AbstractAsyncContextManager[httpx.Response]:
+    async def _open(self, out: Outgoing) -> None:
+        answer, is_open = await self._server.open(out.frame, self.limit)
+        if is_open:
+            self._open_stream(self._scopes.get(""))
+        self._take(answer, self._scopes.get(""))
+
+    async def _exchange(self, out: Outgoing, sent: asyncio.Event | None) -> None:
         async def trace(event: str, _: Mapping[str, Any]) -> None:
             if sent is not None and event.endswith(".send_request_body.complete"):
                 sent.set()
 
-        return self._clients.messages.stream(
-            "POST",
-            self._url,
-            content=out.frame,
-            headers=self._own(out.session, {"Content-Type": "application/json", "Accept": "application/json"}),
-            timeout=timeouts(None),
-            extensions={"trace": trace},
-        )
-
-    def _own(self, session: str, more: dict[str, str]) -> httpx.Headers:
-        """The user's headers, those that name the connection and the session, and `more`."""
-        headers = self._headers.copy()
-        names = {CONNECTION_ID: self.connection_id, SESSION_ID: session}
-        for name, value in (more | {name: value for name, value in names.items() if value}).items():
-            headers[name] = value
-        return headers
-
-    async def _exchange(self, out: Outgoing, what: str, sent: asyncio.Event | None) -> None:
         scope = self._scopes.get(out.session)
-        async with self._request(out, sent) as response:
-            if not response.is_success:
-                error = await refusal(what, response)
-                if response.status_code not in UNKNOWN or not self.connection_id:
+        async with self._server.post(out.frame, out.session, trace) as response:
+            if response.is_success:
+                answer = await answered(response, self.limit)
+                if answer is not None:
+                    self._take(answer, scope)
+            else:
+                error = await refusal(out.what, response)
+                if response.status_code not in UNKNOWN or not self._server.connection_id:
                     raise error
                 self._forgotten(error)
-            elif response.status_code == 200 and _is_json(response):
-                body = await read_bounded(response, self.limit)
-                if body.strip():
-                    self._take(_bounded(body, self.limit), scope)
         if out.session and scope.stream is None and scope.asked and self._lost is None:
             # A server may have known nothing of this session before.
             self._open_stream(scope)
 
-    async def _initialize(self, out: Outgoing) -> None:
-        """The first message, whose answer is the response, and which makes the connection."""
-        for _ in range(MOVES + 1):
-            async with self._request(out, None) as response:
-                moved = response.next_request if response.status_code in (307, 308) else None
-                if moved is not None and _origin(moved.url) == _origin(self._url):
-                    self._url = moved.url
-                    continue
-                if not response.is_success:
-                    raise await refusal(f"{INITIALIZE} at {self._url}", response)
-                body = await read_bounded(response, self.limit) if _is_json(response) else b""
-                connection = response.headers.get(CONNECTION_ID, "")
-                # Where the agent refuses there need be no connection.
-                refused = outline(body).failed
-                if response.status_code != 200 or not body.strip() or not (connection or refused):
-                    missing = "" if connection else f", without {CONNECTION_ID}"
-                    reason = f"no ACP server at {self._url}: it answered with {response.status_code}{missing}"
-                    raise HttpError(reason, response.status_code)
-            scope = self._scopes.get("")
-            self.connection_id = connection
-            if not refused:
-                self._open_stream(scope)
-            self._take(_bounded(body, self.limit), scope)
-            return
-        raise HttpError(f"{self._url} redirects more than {MOVES} times", response.status_code)
-
-    def _undelivered(self, out: Outgoing, what: str, error: HttpError) -> None:
+    def _undelivered(self, out: Outgoing, error: HttpError) -> None:
+        if error.status is None:
+            error = HttpError(f"{out.what} may not have reached the server: {error.reason}")
         if out.outline.is_request:
-            self._fail(out.outline.id, HttpError(f"{what}: {error.reason}", error.status, error.body))
+            self._fail(out.outline.id, error)
         else:
-            log.error("%s was not delivered: %s", what, error)
+            log.error("%s was not delivered: %s", out.what, error)
 
     def _fail(self, identity: bytes, error: HttpError) -> None:
         """A request of ours gets no answer."""
@@ -250,18 +196,9 @@ class HttpTransport:
             log.warning("%s has not opened within %s s", name, OPENING)
 
     def _open_stream(self, scope: Scope) -> None:
-        @contextlib.asynccontextmanager
-        async def get(more: Mapping[str, str]) -> AsyncIterator[httpx.Response]:
-            ours = {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-store", **more}
-            headers = self._own(scope.session, ours)
-            with self._clients.streaming() as client:
-                timeout = timeouts(self._silence)
-                async with client.stream("GET", self._url, headers=headers, timeout=timeout) as response:
-                    yield response
-
         scope.stream = EventStream(
             scope.session,
-            get,
+            partial(self._server.listen, scope.session),
             lambda frame: self._take(frame, scope),
             self._gate,
             limit=self.limit,
@@ -312,7 +249,7 @@ class HttpTransport:
     # the end
 
     def _forgotten(self, error: HttpError) -> None:
-        self.connection_id = ""
+        self._server.connection_id = ""
         self._end(ConnectionClosed(f"the server does not know this connection any more ({error}): connect anew"))
 
     def _end(self, error: ConnectionClosed) -> None:
@@ -344,8 +281,8 @@ class HttpTransport:
             for scope in self._scopes:
                 if scope.stream is not None:
                     scope.stream.retire()
-            if self.connection_id:
-                await self._delete()
+            if self._server.connection_id:
+                await self._server.delete(FLUSH)
         finally:
             self._lost = self._lost or ConnectionClosed("the connection was closed here")
             self._room.clear()
@@ -354,33 +291,9 @@ class HttpTransport:
                 task.cancel()
             if tasks:
                 await asyncio.wait(tasks)
-            await self._clients.close()
-
-    async def _delete(self) -> None:
-        """Tell the server that it is over."""
-        try:
-            async with asyncio.timeout(FLUSH):
-                answer = await self._clients.messages.delete(self._url, headers=self._own("", {}))
-            if not answer.is_success and answer.status_code not in UNKNOWN:
-                log.warning("the server answered the end of the connection with %d", answer.status_code)
-        except Exception as error:
-            log.warning("the server was not told of the end of the connection: %s", told(error))
+            await self._server.close()
 
 
 async def _ended_within(task: asyncio.Task[None], seconds: float) -> None:
     await asyncio.wait([task], timeout=seconds)
     task.cancel()
-
-
-def _is_json(response: httpx.Response) -> bool:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return bool(kind == "application/json")
-
-
-def _bounded(body: bytes, limit: int) -> bytes | Oversized:
-    body = body.strip()
-    return Oversized(len(body), limit, body[:KEPT], body[-KEPT:]) if len(body) > limit else body
-
-
-def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port

@@ -81,8 +81,7 @@ class Posting:
             finally:
                 if not kept:
                     self._table.drop(entry, "it was not initialized")
-        # Where the agent refused, the connection is gone again; but the SDK's client hands no answer on without an
-        # id (T).
+        # Of a refusal nothing is left but the answer, which the SDK's client hands on only with an id (T).
         return Response(frame, 200, {CONNECTION_HEADER: entry.id}, JSON)
 
     async def agents(self) -> Sequence[Handler]:
