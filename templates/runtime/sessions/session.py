@@ -114,7 +114,8 @@ class Session(Generic[Update, Block, State]):
     async def set_config_option(self, config_id: str, value: str | bool) -> None:
         """Set one of the session's configuration options; `state.config_options` has them all afterwards.
 
-        Raises RequestError (-32602) for an option or a value that the agent does not know.
+        Raises CapabilityError for an option that the agent does not offer, RequestError (-32602) for a value that it
+        does not know.
         """
         method = "session/set_config_option"
         body: dict[str, Any] = {"sessionId": self.id, "configId": config_id, "value": value}

@@ -44,8 +44,10 @@ def agent_of(module: ModuleType, turn: Turn, **options: Any) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def speaking(agent: Any, module: ModuleType, **options: Any) -> AsyncIterator[Any]:
-    async with memory.connect(agent, client=module.Client(), **options) as remote:
+async def speaking(agent: Any, module: ModuleType, able: Any = None, **options: Any) -> AsyncIterator[Any]:
+    """A client's connection; `able` are its capabilities as on the wire."""
+    capabilities = module.convert(able or {}, module.ClientCapabilities)
+    async with memory.connect(agent, client=module.Client(capabilities=capabilities), **options) as remote:
         yield remote
 
 
@@ -565,7 +567,8 @@ def test_the_order_of_a_replay() -> None:
             await call(wire, 2, "session/prompt", sessionId=session, prompt=PROMPT)
             await until(wire, "idle end_turn")
             await call(wire, 3, "session/resume", sessionId=session, cwd="/x", replayFrom={"type": "start"})
-            assert await until(wire, "answer 3") == ["user_message", "agent_message_chunk", "idle", "answer 3"]
+            history = ["user_message", "agent_message", "agent_message_chunk"]
+            assert await until(wire, "answer 3") == [*history, "idle", "answer 3"]
             await call(wire, 4, "session/resume", sessionId=session, cwd="/x", replayFrom=None)
             assert await until(wire, "answer 4") == ["idle", "answer 4"]
             for number, cursor in enumerate(
@@ -825,14 +828,17 @@ def test_offers_and_options(version: str) -> None:
     agent_object = agent_of(module, echo, opened=opened, config_changed=config_changed)
 
     async def main() -> None:
-        async with speaking(agent_object, module, gates=False) as agent, agent.session("/x") as session:
+        if number == 1:
+            # Here switches are for clients that say that they know them.
+            async with speaking(agent_object, module) as agent, agent.session("/x") as session:
+                assert [one.id for one in session.state.config_options] == ["model", "grouped"]
+        able: dict[str, Any] = {"session": {"configOptions": {"boolean": {}}}} if number == 1 else {}
+        async with speaking(agent_object, module, able, gates=False) as agent, agent.session("/x") as session:
             while session.state.commands is None:
                 # In version 1 they come right after the answer.
                 assert number == 1
                 await asyncio.sleep(0)
             assert [one.name for one in session.state.commands] == ["plan"]
-            if not session.state.config_options:
-                return
             await session.set_config_option("model", "good")
             await session.set_config_option("flag", True)
             await session.set_config_option("grouped", "fast")
