@@ -26,14 +26,7 @@ class StreamingAgent(v2.SessionAgent):
         )
         status = "cancelled"
         try:
-            answer = await session.ask(
-                "Write to notes.txt?",
-                tool_call=call,
-                options=[
-                    v2.PermissionOption(option_id="yes", name="Allow", kind="allow_once"),
-                    v2.PermissionOption(option_id="no", name="Reject", kind="reject_once"),
-                ],
-            )
+            answer = await session.ask("Write to notes.txt?", tool_call=call)
             if answer.allowed:
                 await session.update(v2.SessionToolCallUpdate(tool_call_id=call, status="in_progress"))
                 written = v2.Content(content=v2.TextContent(text="1 line written"))
@@ -61,6 +54,7 @@ class StreamingAgentV1(v1.SessionAgent):
         status: v1.ToolCallStatus = "failed"
         try:
             if (await session.ask("Write to notes.txt?", tool_call=call)).allowed:
+                await session.update(v1.SessionToolCallUpdate(tool_call_id=call, status="in_progress"))
                 status = "completed"
         finally:
             await session.update(v1.SessionToolCallUpdate(tool_call_id=call, status=status))

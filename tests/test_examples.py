@@ -109,7 +109,7 @@ def test_the_agents_speak_version_1_too(agent: str, tmp_path: Path) -> None:
 import asyncio
 from acp_bindings import stdio
 import {agent}_agent
-asyncio.run(stdio.serve({agent}_agent.Older{agent.capitalize()}Agent()))
+asyncio.run(stdio.serve({agent}_agent.{agent.capitalize()}AgentV1()))
 """,
     )
     lines = printed(*older)
