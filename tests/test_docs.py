@@ -40,7 +40,7 @@ def anchors(page: Path) -> set[str]:
     return {*re.findall(r'<a id="([^"]+)"', text), *map(environment.anchor, headings)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     links = set(LINK.findall(page.read_text(encoding="utf-8")))
     for link in (one for one in links if "://" not in one):

@@ -13,14 +13,12 @@ from ..errors import HttpError
 from .clients import Clients, timeouts
 from .lines import KEPT, Oversized
 from .outline import outline
-from .streams import UNKNOWN, log, read_bounded, refusal
+from .streams import UNKNOWN, log, read_bounded, refusal, told
 
 CONNECTION_ID = "Acp-Connection-Id"
 SESSION_ID = "Acp-Session-Id"
 MOVES = 3
 """Times that the first message follows a redirect."""
-MAX_CAUSES = 8
-"""Causes of a failed connection that are looked into."""
 ASKING = {"Content-Type": "application/json", "Accept": "application/json"}
 LISTENING = {"Accept": "text/event-stream", "Accept-Encoding": "identity", "Cache-Control": "no-store"}
 
@@ -122,27 +120,8 @@ def plainly() -> Iterator[None]:
         raise
     except httpx.PoolTimeout:
         raise HttpError("the httpx client has no connection left in its pool") from None
-    except httpx.ConnectError as error:
-        raise HttpError(_root(error)) from error
     except Exception as error:
-        raise HttpError(str(error) or type(error).__name__) from error
-
-
-def _root(error: httpx.ConnectError) -> str:
-    """What the operating system said, which is innermost. httpx itself may say no more than that all failed."""
-    told = str(error)
-    inner: BaseException | None = error
-    for _ in range(MAX_CAUSES):
-        if isinstance(inner, BaseExceptionGroup):
-            # One for each address that was tried.
-            inner = inner.exceptions[0]
-        if inner is None:
-            break
-        if isinstance(inner, OSError):
-            told = str(inner) or told
-        # httpcore hides the cause of its own error.
-        inner = inner.__cause__ or inner.__context__
-    return told or type(error).__name__
+        raise HttpError(told(error)) from error
 
 
 async def answered(response: httpx.Response, limit: int) -> bytes | Oversized | None:
