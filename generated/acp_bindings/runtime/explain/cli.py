@@ -75,7 +75,7 @@ def explain(
     sys.exit(0 if clean else 1)
 
 
-@main.command()
+@main.command(short_help="List the types that a message may be read as.")
 @click.argument("word", required=False)
 @PROFILE
 def types(word: str | None, wanted: str | None) -> None:
