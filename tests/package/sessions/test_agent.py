@@ -917,6 +917,26 @@ def test_an_update_that_is_not_valid_is_neither_told_nor_kept() -> None:
     run(main)
 
 
+def test_what_is_no_update_is_refused_by_name() -> None:
+    told: list[str] = []
+
+    class Wrong(v2.SessionAgent):
+        async def turn(self, session: v2.AgentSession, prompt: list[v2.ContentBlock]) -> None:
+            wrong: list[Any] = ["hello", None, v2.TextContent(text="hello")]
+            for update in wrong:
+                with pytest.raises(TypeError) as caught:
+                    await session.update(update)
+                told.append(str(caught.value))
+
+    async def main() -> None:
+        async with memory.connect(Wrong(), client=v2.Client()) as agent, agent.session("/x") as session:
+            assert (await session.prompt("hi")).stop_reason == "end_turn"
+
+    run(main)
+    assert told[:2] == ["str is no update of a session", "NoneType is no update of a session"]
+    assert "TextContent" in told[2]
+
+
 @over_versions
 def test_what_it_advertises(version: str) -> None:
     number, module = VERSIONS[version]

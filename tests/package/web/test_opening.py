@@ -147,6 +147,12 @@ def test_mounted(kind: str) -> None:
     run(test)
 
 
+def test_an_agent_in_place_of_what_makes_one() -> None:
+    agent: Any = Counting()
+    with pytest.raises(TypeError, match="expected what makes the agent of a connection, such as a class; got Counting"):
+        http.app(agent)
+
+
 @pytest.mark.parametrize("entered", [True, False])
 def test_mounted_and_forgotten(entered: bool, caplog: pytest.LogCaptureFixture) -> None:
     """Without `running()` the server would wait for open streams for good: that is said, once, before it happens."""
