@@ -151,8 +151,9 @@ def app(
     `async with app.running()` in the lifespan of that. Raises ImportError without starlette, ValueError for both a
     token and an authenticator, TypeError for an agent in place of what makes one. Log: `acp_bindings.http`.
     """
-    if isinstance(agent_factory, Handler | list):
-        name = type(agent_factory).__name__
+    given: Any = agent_factory
+    if not callable(given):
+        name = type(given).__name__
         raise TypeError(f"expected what makes the agent of a connection, such as a class; got {name}")
     try:
         from .runtime.web.app import AcpApp
