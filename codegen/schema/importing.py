@@ -87,7 +87,9 @@ def replacement(schema_dir: Path, prepared: Mapping[str, Prepared]) -> Replaceme
 def _restrict(fetched: Fetched, only: Sequence[str]) -> Fetched:
     missing = [name for name in only if name not in fetched.files]
     if missing:
-        raise fail(fetched.source, f"only {', '.join(fetched.files)}", f"{', '.join(missing)}, which --profile asks for")
+        raise fail(
+            fetched.source, f"only {', '.join(fetched.files)}", f"{', '.join(missing)}, which --profile asks for"
+        )
     files = {name: data for name, data in fetched.files.items() if not only or name in only}
     return Fetched(fetched.source, fetched.version, files)
 
