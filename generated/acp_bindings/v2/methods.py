@@ -279,7 +279,7 @@ class RemoteAgent(Remote):
         `cwd` is absolute, on the agent's machine. `permissions` answers the agent's questions (`acp_bindings.permissions`),
         else the client's own handler does. `fields` are further members of the request. Leaving the context cancels what
         is going on and closes the session; without `close` it stays open at the agent. Raises what a call raises, and
-        ValueError where this profile has no such method.
+        ValueError for a path that is not absolute, and where this profile has no such method.
         """
         from ..runtime.sessions.opening import open_session
         from .sessions import Session, SessionState

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from ..codec import convert
@@ -36,15 +37,16 @@ async def open_session(
     """What the generated `RemoteAgent.session` does; its docstring says what that is."""
     if sum(one is not None for one in (resume, load, fork)) > 1:
         raise ValueError("resume, load and fork exclude each other")
+    paths = [_absolute(path) for path in (cwd, *additional_directories)]
     version: int = state.version
     method = _method(version, resume, load, fork)
     spec = agent._methods.get(("agent", "request", method))
     if spec is None:
         raise ValueError(f"{method} is not part of this version and channel of the protocol")
     # Version 1 requires the list of servers, version 2 leaves it out while it is empty.
-    params: dict[str, Any] = {"cwd": os.fspath(cwd), "mcp_servers": list(mcp_servers), **fields}
+    params: dict[str, Any] = {"cwd": paths[0], "mcp_servers": list(mcp_servers), **fields}
     if additional_directories:
-        params["additional_directories"] = [os.fspath(one) for one in additional_directories]
+        params["additional_directories"] = paths[1:]
     if meta is not None:
         params["meta"] = meta
     known = resume if resume is not None else load
@@ -88,3 +90,11 @@ def _from_start(form: Any) -> Any:
     wire = {"sessionId": "", "cwd": ANYWHERE, "replayFrom": {"type": "start"}}
     found: Any = convert(wire, form)
     return found.replay_from
+
+
+def _absolute(path: str | os.PathLike[str]) -> str:
+    """A path on the agent's machine, whatever system that runs. Raises ValueError for one that is relative."""
+    text = os.fspath(path)
+    if not (PurePosixPath(text).is_absolute() or PureWindowsPath(text).is_absolute()):
+        raise ValueError(f"{text!r} is not absolute: the agent's working directory may be any other")
+    return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
@@ -164,6 +164,9 @@ def test_ways_to_open_that_there_are_not() -> None:
                 await agent.session("/x", resume="a", load="b").__aenter__()
             with pytest.raises(ValueError, match="session/fork is not part"):
                 await agent.session("/x", fork="a").__aenter__()
+            for cwd, more in ((".", []), ("", []), (Path("x"), []), ("/x", ["../y"]), ("C:x", [])):
+                with pytest.raises(ValueError, match="is not absolute"):
+                    await agent.session(cwd, additional_directories=more).__aenter__()
             async with agent.session("/x", close=False):
                 with pytest.raises(ValueError, match="session s is open"):
                     await agent.session("/x", resume="s").__aenter__()
