@@ -8,6 +8,7 @@ STAMP := $(VENV)/.installed
 
 generate: $(STAMP)
 	$(BIN)/acp-codegen generate
+	$(BIN)/python -m tools.docs
 
 check: $(STAMP)
 	$(BIN)/ruff check
@@ -23,7 +24,8 @@ test: check
 test-all:
 	tools/test_all
 
-# Real peers over stdio: the TypeScript SDK and Goose. What cannot be had here is skipped by name, at the end of the output.
+# Real peers over stdio, HTTP and WebSocket: the TypeScript SDK, Goose and acpx; nginx and a browser. What cannot be had
+# here is skipped by name, at the end of the output.
 interop: $(STAMP)
 	$(BIN)/pytest -m interop -ra tests/interop
 
