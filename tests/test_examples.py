@@ -93,7 +93,7 @@ def test_the_echo_agent_says_back_what_it_was_told() -> None:
 def test_the_streaming_agent_streams_asks_and_does() -> None:
     lines = printed(*STREAMING)
     assert summary([one for name, one in lines if name not in WORDS]) == TOLD
-    assert [one for name, one in lines if name == "permission"] == ['"Write to notes.txt?" yes']
+    assert [one for name, one in lines if name == "permission"] == ['"Write to notes.txt?" allow_once']
     unknown = [one for name, one in lines if name == "unknown"]
     assert unknown == ['_example.dev/mood (extension): {"mood": "content"}']
     idle = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}
@@ -118,7 +118,7 @@ asyncio.run(stdio.serve({agent}_agent.{agent.capitalize()}AgentV1()))
     if agent == "echo":
         assert [one["content"]["text"] for one in updates] == ["Hello there"]
     else:
-        assert summary(updates) == TOLD | {"states": [], "tool": ["completed"]}
+        assert summary(updates) == TOLD | {"states": [], "tool": TOLD["tool"][1:]}
         assert [one["status"] for one in updates if one["sessionUpdate"] == "tool_call"] == ["pending"]
         assert [one for name, one in lines if name == "permission"] == ['"Write to notes.txt?" allow_once']
 
@@ -310,7 +310,7 @@ def converse(client: Watching, talk: Callable[[v2.RemoteAgent, str], Awaitable[N
 
 def test_a_rejected_tool_call_is_not_run() -> None:
     async def reject(agent: v2.RemoteAgent, session_id: str) -> str:
-        return "no"
+        return "reject_once"
 
     async def talk(agent: v2.RemoteAgent, session_id: str) -> None:
         await agent.session_prompt(prompt(session_id))
@@ -328,7 +328,7 @@ def test_a_turn_is_cancelled_while_it_waits_for_permission() -> None:
 
     async def cancel(agent: v2.RemoteAgent, session_id: str) -> str | None:
         if held:
-            return "yes"
+            return "allow_once"
         held.append(asyncio.create_task(agent.session_prompt(prompt(session_id))))
         # An answer to anything sent later shows that the agent has read the prompt too.
         await agent.session_list(v2.ListSessionsRequest())
@@ -358,7 +358,7 @@ def test_a_session_is_listed_resumed_and_closed() -> None:
     """Resuming reports the state before it is answered; a closed session is gone."""
 
     async def allow(agent: v2.RemoteAgent, session_id: str) -> str:
-        return "yes"
+        return "allow_once"
 
     async def talk(agent: v2.RemoteAgent, session_id: str) -> None:
         listed = await agent.session_list(v2.ListSessionsRequest())
