@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from acp_bindings.runtime.explain.cli import main as explaining
+from click.testing import CliRunner
 
 from codegen import environment
 from codegen.write import changes
@@ -40,7 +42,7 @@ def anchors(page: Path) -> set[str]:
     return {*re.findall(r'<a id="([^"]+)"', text), *map(environment.anchor, headings)}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     links = set(LINK.findall(page.read_text(encoding="utf-8")))
     for link in (one for one in links if "://" not in one):
@@ -77,3 +79,14 @@ def test_commands_in_the_docs_are_there() -> None:
     for page in (*PAGES, README):
         for command in re.findall(r"acp-codegen ([a-z]+)", page.read_text(encoding="utf-8")):
             assert command in {"generate", "update", "check"}, command
+
+
+def test_transcripts_in_the_docs_are_read_as_they_say(tmp_path: Path) -> None:
+    """Answers are matched with their calls, and nothing in them is noise."""
+    blocks = re.findall(r"```text\n(.*?)```", (DOCS / "explain.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    for text in blocks:
+        path = tmp_path / "transcript.ndjson"
+        path.write_text(text, encoding="utf-8")
+        result = CliRunner().invoke(explaining, ["explain", "--brief", str(path)])
+        assert result.output == "2 messages, all valid\n"

@@ -1,4 +1,4 @@
-"""The READMEs' Python runs as it stands, and prints what they say."""
+"""The Python of READMEs and docs runs as it stands, and prints what they say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 _BLOCK = re.compile(r"```(\w+)\n(.*?)```", re.DOTALL)
 
 
-@pytest.mark.parametrize("readme", ["README.md", "generated/README.md"])
+@pytest.mark.parametrize("readme", ["README.md", "generated/README.md", "docs/deploying.md"])
 def test_python_runs(readme: str) -> None:
     blocks = _BLOCK.findall((ROOT / readme).read_text(encoding="utf-8"))
     code = "".join(text for language, text in blocks if language == "python")

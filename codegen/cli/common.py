@@ -105,7 +105,9 @@ def output_options(command: F) -> F:
     )
     package = click.option("--package", default=DEFAULT_PACKAGE, show_default=True, help="Import name of the package.")
     project = click.option(
-        "--project/--no-project", default=None, help="Write pyproject.toml and README.md too. [default: acp_bindings]"
+        "--project/--no-project",
+        default=None,
+        help=f"Write pyproject.toml and README.md too. Default: where the package is {DEFAULT_PACKAGE}.",
     )
     return out(package(project(command)))
 

@@ -77,7 +77,7 @@ def command(
             text = render(planned.report, ENDINGS[report.suffix])
             wanted.append(Replacement(report.parent, {report.name: text.encode()}, (report.name,)))
         if wanted:
-            step("write", str(out))
+            step("write", str(report if dry_run else out))
             exchange(wanted)
     to = console()
     _show(to, planned, target)

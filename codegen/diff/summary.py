@@ -53,9 +53,14 @@ def _breaking(group: words.Group) -> Iterator[str]:
     broken = [change for change in group.changes if change.level == "breaking"]
     for change in broken[:MAX_BREAKING]:
         whom = ", ".join(side for side, effect in words.effects(change) if effect.level == "breaking")
-        yield f"  ! {change.owner}: {words.phrase(change)} (breaks {whom})"
+        yield f"  ! {change.owner}: {words.phrase(change)}{_other_name(change)} (breaks {whom})"
     if len(broken) > MAX_BREAKING:
         yield f"  ! and {len(broken) - MAX_BREAKING} more breaking changes"
+
+
+def _other_name(change: Change) -> str:
+    """The old name of what is known by its new one alone."""
+    return f", was {change.before}" if change.action == "renamed" and change.before else ""
 
 
 def _others(group: words.Group) -> Iterator[str]:

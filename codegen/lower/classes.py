@@ -290,7 +290,8 @@ class Allocator:
         fields, groups = self._with_groups(settled(merged), merged.groups, merged.pointer)
         named = self._named(fields, reserved=names.RESERVED_RECORD_MEMBERS)
         doc = self.docs.variant(self._original(union), (FALLBACK,)) or branch.inline.doc
-        doc = doc or f"A `{union}` whose `{shape.tag}` this version does not know."
+        article = "An" if union[0] in "AEIO" else "A"
+        doc = doc or f"{article} `{union}` whose `{shape.tag}` this version does not know."
         return ir.Fallback(name, union, shape.tag, named, self._groups(groups, named), doc)
 
     # unions

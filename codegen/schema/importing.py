@@ -47,7 +47,7 @@ def import_schemas(
     does not pass its checks, a lock that makes no sense, a place that cannot be written) means that nothing changed.
     """
     for name in only:
-        check_profile(name, "--only")
+        check_profile(name, "--profile")
     prepared = prepare(_restrict(fetch(source, profile), only))
     stored = replacement(schema_dir, prepared)
     before = {path: stored_bytes(schema_dir / path) for path in stored.files}
@@ -87,7 +87,9 @@ def replacement(schema_dir: Path, prepared: Mapping[str, Prepared]) -> Replaceme
 def _restrict(fetched: Fetched, only: Sequence[str]) -> Fetched:
     missing = [name for name in only if name not in fetched.files]
     if missing:
-        raise fail(fetched.source, "only " + ", ".join(fetched.files), ", ".join(missing) + ", which --only asks for")
+        raise fail(
+            fetched.source, f"only {', '.join(fetched.files)}", f"{', '.join(missing)}, which --profile asks for"
+        )
     files = {name: data for name, data in fetched.files.items() if not only or name in only}
     return Fetched(fetched.source, fetched.version, files)
 

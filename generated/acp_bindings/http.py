@@ -149,8 +149,12 @@ def app(
 
     SIGINT and SIGTERM end all connections, before the server waits for what is open. Mounted in another app, enter
     `async with app.running()` in the lifespan of that. Raises ImportError without starlette, ValueError for both a
-    token and an authenticator. Log: `acp_bindings.http`.
+    token and an authenticator, TypeError for an agent in place of what makes one. Log: `acp_bindings.http`.
     """
+    given: Any = agent_factory
+    if not callable(given):
+        name = type(given).__name__
+        raise TypeError(f"expected what makes the agent of a connection, such as a class; got {name}")
     try:
         from .runtime.web.app import AcpApp
     except ImportError as error:

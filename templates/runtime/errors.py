@@ -87,9 +87,19 @@ class ConnectionClosed(AcpError):
         return ConnectionClosed(self.reason, self.exit_code, self.stderr)
 
     def __str__(self) -> str:
-        code = f" (exit code {self.exit_code})" if self.exit_code is not None else ""
-        tail = f"; the end of its stderr:\n{self.stderr}" if self.stderr.strip() else ""
+        code = "" if self.exit_code is None else f" ({_ending(self.exit_code)})"
+        tail = f"; the end of its stderr:\n{self.stderr.rstrip()}" if self.stderr.strip() else ""
         return self.reason + code + tail
+
+
+def _ending(exit_code: int) -> str:
+    """What an exit code says: on POSIX a negative one is the signal that ended the process."""
+    import signal  # few programs ever get here
+
+    try:
+        return f"killed by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"exit code {exit_code}"
 
 
 class HttpError(AcpError):
@@ -107,7 +117,7 @@ class HttpError(AcpError):
         self.body = body
 
     def __str__(self) -> str:
-        return self.reason + (f": {shortened(self.body)}" if self.body.strip() else "")
+        return self.reason + (f": {shortened(self.body.strip())}" if self.body.strip() else "")
 
 
 class ProtocolError(AcpError):

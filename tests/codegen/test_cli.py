@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -242,6 +243,17 @@ def test_import_then_generate(work: Path) -> None:
 def test_import_one_profile(work: Path) -> None:
     ok("import", "schema", "--schema-dir", "pinned", "--profile", "v2/unstable")
     assert sorted(path.name for path in (work / "pinned/v2").iterdir()) == ["schema.unstable.json"]
+
+
+def test_import_several_profiles(work: Path) -> None:
+    (work / "schema/v1").mkdir()
+    shutil.copy(work / "schema/v2/schema.json", work / "schema/v1/schema.json")
+    ok("import", "schema", "--schema-dir", "pinned", "--profile", "v2/unstable", "--profile", "v2/stable")
+    found = [path.relative_to(work / "pinned").as_posix() for path in (work / "pinned").rglob("*.json")]
+    assert sorted(found) == ["v2/schema.json", "v2/schema.unstable.json"]
+    more = ("--profile", "v2/stable", "--profile", "v1/unstable")
+    assert "v1/unstable, which --profile asks for" in problem("import", "schema", "--schema-dir", "other", *more)
+    assert not (work / "other").exists()
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_bad_file_that_is_not_asked_for_does_not_matter(tmp_path: Path, source: 
 
 def test_unknown_or_missing_profile(tmp_path: Path) -> None:
     source = published(tmp_path / "upstream", "v1/stable")
-    assert "--only" in problem(source, tmp_path / "schema", only=["v9/stable"])
+    assert "--profile" in problem(source, tmp_path / "schema", only=["v9/stable"])
     assert "only v1/stable" in problem(source, tmp_path / "schema", only=["v1/stable", "v2/stable"])
     assert "only v1/stable" in problem(source, tmp_path / "schema", profile="v2/stable")
 

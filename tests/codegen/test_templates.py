@@ -71,6 +71,14 @@ def test_a_template_extends_the_one_that_it_replaces() -> None:
     assert "\nNAMES = (" in output("pkg/v2/models.py") and "\nNAMES = (" in output("pkg/v2/unstable/models.py")
 
 
+def test_the_example_of_the_docs_works_on_the_schemas_that_ship() -> None:
+    """Those have sessions, which tiny ones have not; what is rendered has to be Python before it is formatted."""
+    example = (ROOT / "docs/templates.md").read_text(encoding="utf-8").partition("```jinja\n")[2].partition("```")[0]
+    put("profile/models.py.jinja", example)
+    generate("--schema-dir", str(ROOT / "schema"), "--profile", "v2/stable")
+    assert "\nNAMES = frozenset(" in output("pkg/v2/models.py")
+
+
 def test_shipped_templates_use_a_replaced_one_that_they_import() -> None:
     shipped = (ROOT / "templates/profile/_macros.jinja").read_text(encoding="utf-8")
     put("profile/_macros.jinja", shipped.replace("class {{ view.name }}", "# Ours.\nclass {{ view.name }}"))

@@ -270,7 +270,9 @@ def test_url_of_a_package(work: Path) -> None:
 def test_report(work: Path, ending: str) -> None:
     path = work.parent / f"report{ending}"
     before = state(work)
-    update("../new", "--dry-run", "--report", path)
+    steps = run("update", "../new", "--dry-run", "--report", path).stderr
+    # What is written is the report, and nothing else.
+    assert "generate " in steps and f"write     {path}" in steps
     text = path.read_text()
     assert "Extra" in text and "1.1.0" in text and state(work) == before
     if ending == ".json":

@@ -36,7 +36,7 @@ LAST_WORDS = 0.5
 GRACE = 5.0
 """Seconds that handlers have to end once they were cancelled; one that does not is left behind."""
 
-Observer = Callable[[Literal["in", "out"], bytes], None]
+Observer = Callable[[Literal["in", "out"], bytes], object]
 log = logging.getLogger("acp_bindings")
 
 

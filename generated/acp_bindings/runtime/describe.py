@@ -221,9 +221,14 @@ def _info(wire: Wire) -> str:
     return f"session is called {wire['title']}" if wire.get("title") else f"session info{_rest(wire, 'sessionUpdate')}"
 
 
+def _amount(value: Any) -> str:
+    """Sums of floats without the digits that are noise."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
 def _usage(wire: Wire) -> str:
     cost = _wire(wire.get("cost"))
-    spent = f", {cost['amount']} {cost['currency']}" if cost else ""
+    spent = f", {_amount(cost['amount'])} {cost['currency']}" if cost else ""
     return f"usage: {wire['used']} of {wire['size']} tokens{spent}"
 
 

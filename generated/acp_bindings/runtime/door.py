@@ -17,15 +17,18 @@ from .errors import DecodeError, RequestError
 from .gates import Gates
 from .needs import member
 from .opening import INITIALIZE
-from .routing import Handler, InvalidParams, Route
+from .routing import Handler, InvalidParams, Route, listed
 from .transports import Transport
 
 log = logging.getLogger("acp_bindings")
 
 
 def agents_of(agent: Handler | Sequence[Handler]) -> list[Handler]:
-    """The agents to serve, newest version first. Raises ValueError for one that promises more than it handles."""
-    agents = [agent] if isinstance(agent, Handler) else list(agent)
+    """The agents to serve, newest version first.
+
+    Raises TypeError for what is none, ValueError for one that promises more than it handles.
+    """
+    agents = listed(agent)
     if not agents:
         raise ValueError("no agent to serve")
     for one in agents:

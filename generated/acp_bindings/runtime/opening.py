@@ -20,7 +20,7 @@ from .codec import convert, to_builtins
 from .connection import MAX_IN_FLIGHT, MAX_QUEUED, Connection, Context, Observer
 from .errors import DecodeError, NegotiationError, ProtocolError, RequestError, RequestTimeout
 from .gates import Gates
-from .routing import Handler, Opening
+from .routing import Handler, Opening, listed
 from .transports import Transport
 
 log = logging.getLogger("acp_bindings")
@@ -44,9 +44,9 @@ class SpeaksOlderError(Exception):
 def with_older(clients: Handler | Sequence[Handler], versions: Sequence[int] | None) -> list[Handler]:
     """The clients to negotiate with, newest first; an older version that was not given gets a bare client.
 
-    `versions` restricts them. Raises ValueError when nothing is left.
+    `versions` restricts them. Raises ValueError when nothing is left, TypeError for what is no client.
     """
-    given = [clients] if isinstance(clients, Handler) else list(clients)
+    given = listed(clients)
     by_version = {client._opening.version: client for client in given}
     newest = max(by_version)
     for version in range(newest - 1, 0, -1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from .errors import DecodeError, RequestError
@@ -175,3 +175,14 @@ class Handler:
 
     async def connection_closed(self) -> None:
         """Called once, when the connection has ended."""
+
+
+def listed(given: Handler | Sequence[Handler]) -> list[Handler]:
+    """One handler or several. Raises TypeError for what is none: a class that should be an object, most of all."""
+    handlers = [given] if isinstance(given, Handler | type) else list(given)
+    for one in handlers:
+        if isinstance(one, type):
+            raise TypeError(f"expected an object, got the class {one.__name__}: write {one.__name__}()")
+        if not isinstance(one, Handler):
+            raise TypeError(f"expected an agent or a client, got {type(one).__name__}")
+    return handlers

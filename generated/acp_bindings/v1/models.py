@@ -1752,7 +1752,7 @@ class UnknownCreateElicitationResponse(UnknownVariant):
 
 
 class UnknownElicitationPropertySchema(UnknownVariant):
-    """A `ElicitationPropertySchema` whose `type` this version does not know."""
+    """An `ElicitationPropertySchema` whose `type` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "type"

@@ -2102,7 +2102,7 @@ class SetSelectConfigOptionRequest(Model, kw_only=True, tag_field="type", tag="i
 
 
 class UnknownAuthMethod(UnknownVariant):
-    """A `AuthMethod` whose `type` this version does not know."""
+    """An `AuthMethod` whose `type` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "type"
@@ -2113,7 +2113,7 @@ class UnknownAuthMethod(UnknownVariant):
 
 
 class UnknownAvailableCommand(UnknownVariant):
-    """A `AvailableCommand` whose `type` this version does not know."""
+    """An `AvailableCommand` whose `type` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "type"
@@ -2124,7 +2124,7 @@ class UnknownAvailableCommand(UnknownVariant):
 
 
 class UnknownAvailableCommandInput(UnknownVariant):
-    """A `AvailableCommandInput` whose `type` this version does not know."""
+    """An `AvailableCommandInput` whose `type` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "type"
@@ -2195,14 +2195,14 @@ class UnknownDiffChange(UnknownVariant):
 
 
 class UnknownElicitationPropertySchema(UnknownVariant):
-    """A `ElicitationPropertySchema` whose `type` this version does not know."""
+    """An `ElicitationPropertySchema` whose `type` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "type"
 
 
 class UnknownIdleStateUpdate(UnknownVariant):
-    """A `IdleStateUpdate` whose `stopReason` this version does not know."""
+    """An `IdleStateUpdate` whose `stopReason` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "stopReason"

@@ -41,7 +41,7 @@ def main() -> None:
     """Look into messages of the Agent Client Protocol."""
 
 
-@main.command(epilog=EPILOG)
+@main.command(epilog=EPILOG, short_help="Show what messages are read as, and what is wrong.")
 @click.argument("arguments", nargs=-1, metavar="[TYPE] FILE", required=True)
 @PROFILE
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line: one for each message, then a summary.")
@@ -75,7 +75,7 @@ def explain(
     sys.exit(0 if clean else 1)
 
 
-@main.command()
+@main.command(short_help="List the types that a message may be read as.")
 @click.argument("word", required=False)
 @PROFILE
 def types(word: str | None, wanted: str | None) -> None:
@@ -122,7 +122,7 @@ def _reader(chosen: Profile, name: str) -> tuple[Callable[[Frame], Message], Cal
     try:
         form = chosen.type(name)
     except UnknownNameError as error:
-        raise _Unusable(f"{_safe(str(error))}; `types` lists them") from None
+        raise _Unusable(f"{_safe(str(error))} (`types` lists all)") from None
     summary = Summary(chosen.name)
 
     def read(frame: Frame) -> Message:

@@ -50,7 +50,10 @@ def kind_of(update: Any) -> str:
     if isinstance(update, UnknownVariant):
         # A known kind with a nested tag that is not known has both.
         return str(update.raw["sessionUpdate"])
-    return str(update.__struct_config__.tag)
+    try:
+        return str(update.__struct_config__.tag)
+    except AttributeError:
+        raise TypeError(f"{type(update).__name__} is no update of a session") from None
 
 
 def activity_of(update: Any) -> str | None:

@@ -61,6 +61,12 @@ class Turn(Generic[Update]):
         self._told = False
         self._answering: asyncio.Task[None] | None = None
 
+    def __repr__(self) -> str:
+        state = "under way" if self._begun else "not begun"
+        if self.is_over:
+            state = f"failed: {type(self._failure).__name__}" if self._failure else f"over: {self.stop_reason}"
+        return f"<Turn of session {self._session.id}, {state}>"
+
     @property
     def is_over(self) -> bool:
         """Whether the agent's work on it has ended, or can no longer be waited for."""

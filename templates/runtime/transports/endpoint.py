@@ -13,7 +13,7 @@ from ..errors import HttpError
 from .clients import Clients, timeouts
 from .lines import KEPT, Oversized
 from .outline import outline
-from .streams import UNKNOWN, log, read_bounded, refusal
+from .streams import UNKNOWN, log, read_bounded, refusal, told
 
 CONNECTION_ID = "Acp-Connection-Id"
 SESSION_ID = "Acp-Session-Id"
@@ -123,7 +123,7 @@ def plainly() -> Iterator[None]:
     except httpx.PoolTimeout:
         raise HttpError("the httpx client has no connection left in its pool") from None
     except Exception as error:
-        raise HttpError(str(error) or type(error).__name__) from error
+        raise HttpError(told(error)) from error
 
 
 async def answered(response: httpx.Response, limit: int) -> bytes | Oversized | None:

@@ -31,14 +31,31 @@ PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
 """Statuses that may be others the next time: trouble on the way, a server that has not noticed yet that we are gone."""
 UNKNOWN = frozenset({404, 410})
 """Statuses of a server that does not know what it was asked about."""
+MAX_CAUSES = 8
+"""Causes of a failed connection that are looked into."""
 
 GetStream = Callable[[Mapping[str, str]], contextlib.AbstractAsyncContextManager[httpx.Response]]
 OnLost = Callable[[str | None, Exception], object]
 
 
 def told(error: Exception) -> str:
-    """What httpx says of an error; some say nothing but their name."""
-    return str(error) or type(error).__name__
+    """What httpx says of an error; some say nothing but their name.
+
+    Of a failed connection it may say no more than that all attempts failed. What the system said is innermost.
+    """
+    text = str(error)
+    inner: BaseException | None = error if isinstance(error, httpx.ConnectError) else None
+    for _ in range(MAX_CAUSES):
+        if isinstance(inner, BaseExceptionGroup):
+            # One for each address that was tried.
+            inner = inner.exceptions[0]
+        if inner is None:
+            break
+        if isinstance(inner, OSError):
+            text = str(inner) or text
+        # httpcore hides the cause of its own error.
+        inner = inner.__cause__ or inner.__context__
+    return text or type(error).__name__
 
 
 async def refusal(what: str, response: httpx.Response) -> HttpError:

@@ -83,6 +83,7 @@ class AcpApp(Starlette):
         """
         refuse_workers()
         self.connections.closing = False
+        self.connections.watched = True
         with noticed(self._begin_to_end):
             try:
                 yield

@@ -177,6 +177,7 @@ def test_json() -> None:
 def test_summary() -> None:
     lines = summary(example()).splitlines()
     assert "  ! AskRequest: field limit has another type (breaks senders, receivers, python)" in lines
+    assert "  ! AskReply: definition has another name, was AskResponse (breaks python)" in lines
     assert "  + methods       came" in lines and "  + values        Tone.kind" in lines
     assert "  ~ documented    1 otherwise than before" in lines
     assert lines[-1] == "old agent, new client: 3 breaking changes (v2/stable)"

@@ -334,3 +334,23 @@ def test_handlers_are_told_of_the_opening_and_the_end() -> None:
         run(test)
     assert sorted(told[:2]) == ["agent opened, RemoteClient", "client opened, RemoteAgent"]
     assert told[2:] == ["client closed", "agent closed"]
+
+
+def test_a_class_in_place_of_an_object_is_named() -> None:
+    """`http.app` wants what makes agents, everything else an agent: easily confused."""
+
+    async def test() -> None:
+        agent: Any
+        client: Any
+        for agent, client, said in (
+            (ScriptedAgent, Recorder(), "got the class ScriptedAgent: write ScriptedAgent()"),
+            (ScriptedAgent(), Recorder, "got the class Recorder: write Recorder()"),
+            (ScriptedAgent(), [v1.Client(), v2.Client], "got the class Client"),
+            (["x"], Recorder(), "expected an agent or a client, got str"),
+        ):
+            with pytest.raises(TypeError) as caught:
+                async with memory.connect(agent, client=client):
+                    pass
+            assert said in str(caught.value)
+
+    run(test)

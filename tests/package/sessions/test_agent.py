@@ -8,7 +8,7 @@ import logging
 from typing import Any
 
 import pytest
-from acp_bindings import permissions, v1, v2
+from acp_bindings import memory, permissions, v1, v2
 from acp_bindings.runtime.sessions.stores import MemoryStore
 
 from tests.package.sessions.agents import (
@@ -446,3 +446,23 @@ def test_what_is_asked(version: str) -> None:
         assert (seen[0]["description"], seen[0]["subject"]["toolCall"]) == ("To disk", {"toolCallId": "t"})
         assert seen[1]["subject"]["toolCall"] == {"toolCallId": "t", "title": "Write", "kind": "edit"}
         assert "subject" not in seen[2]
+
+
+def test_what_is_no_update_is_refused_by_name() -> None:
+    told: list[str] = []
+
+    class Wrong(v2.SessionAgent):
+        async def turn(self, session: v2.AgentSession, prompt: list[v2.ContentBlock]) -> None:
+            wrong: list[Any] = ["hello", None, v2.TextContent(text="hello")]
+            for update in wrong:
+                with pytest.raises(TypeError) as caught:
+                    await session.update(update)
+                told.append(str(caught.value))
+
+    async def main() -> None:
+        async with memory.connect(Wrong(), client=v2.Client()) as agent, agent.session("/x") as session:
+            assert (await session.prompt("hi")).stop_reason == "end_turn"
+
+    run(main)
+    assert told[:2] == ["str is no update of a session", "NoneType is no update of a session"]
+    assert "TextContent" in told[2]

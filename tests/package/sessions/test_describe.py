@@ -102,6 +102,12 @@ def test_what_is_known_is_said_in_words() -> None:
         describe(v2.IdleStateUpdate(stop_reason="end_turn")): "idle (end_turn)",
         describe(v2.IdleErrorStateUpdate(error=v2.Error(code=-1, message="no disk"))): "idle (error): no disk",
         describe(v2.UsageUpdate(used=10, size=20)): "usage: 10 of 20 tokens",
+        describe(v2.UsageUpdate(used=10, size=20, cost=v2.Cost(amount=0.1 + 0.2, currency="EUR"))): (
+            "usage: 10 of 20 tokens, 0.3 EUR"
+        ),
+        describe(v2.UsageUpdate(used=1, size=2, cost=v2.Cost(amount=12_345_678.25, currency="EUR"))): (
+            "usage: 1 of 2 tokens, 12345678.25 EUR"
+        ),
         describe(v2.ImageContent(data="AAAA", mime_type="image/png")): "[image image/png, 3 bytes]",
         describe(v1.CurrentModeUpdate(current_mode_id="ask")): 'current mode update: {"currentModeId": "ask"}',
         describe("edit"): "edit",

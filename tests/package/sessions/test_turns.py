@@ -33,9 +33,11 @@ def test_a_turn_yields_what_comes_until_it_is_over(version: str) -> None:
         async with talking(script, version) as agent, agent.session("/x") as session:
             turn = session.prompt("hi")
             assert (turn.is_over, turn.stop_reason) == (False, None)
+            assert repr(turn) == "<Turn of session s, not begun>"
             updates = await drained(turn)
             assert texts(updates) == ["one", "two"]
             assert (turn.is_over, turn.stop_reason, turn.usage, turn.error) == (True, "max_tokens", None, None)
+            assert repr(turn) == "<Turn of session s, over: max_tokens>"
             if peer_is_new(version):
                 assert kinds(updates)[0] == "UserMessage"
                 assert isinstance(updates[-1], VERSIONS[version][1].IdleStateUpdate)

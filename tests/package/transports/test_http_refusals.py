@@ -147,11 +147,18 @@ def test_a_server_that_is_not_there() -> None:
     async def test() -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        with pytest.raises(ConnectionClosed, match=rf"http://127.0.0.1:{port}/acp could not be reached"):
+        with pytest.raises(ConnectionClosed, match=rf"http://127.0.0.1:{port}/acp could not be reached") as caught:
             async with http.connect(f"http://127.0.0.1:{port}/acp", client=Client()):
                 pass
+        # Why, as the operating system says it: httpx does not.
+        assert "Connect call failed" in str(caught.value)
 
     run(test)
+
+
+def test_an_error_ends_without_the_end_of_line_of_a_body() -> None:
+    assert str(v2.HttpError("refused with 401", 401, "not authenticated\n")) == "refused with 401: not authenticated"
+    assert str(v2.HttpError("refused with 401", 401, "\n")) == "refused with 401"
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "ftp://localhost/acp", "ws://localhost/acp", "http://", "/acp"])

@@ -126,7 +126,18 @@ def test_exit_code_and_the_end_of_stderr_are_told_at_once(when: str) -> None:
             async with connected(program):
                 pass
         assert caught.value.exit_code == 3 and caught.value.stderr.endswith(" the reason\n")
+        assert str(caught.value).endswith(" the reason")
         assert len(caught.value.stderr) == process.STDERR_TAIL
+
+    run(test)
+
+
+def test_an_agent_that_was_killed() -> None:
+    async def test() -> None:
+        with pytest.raises(v2.ConnectionClosed, match=r"process has ended \(killed by SIGKILL\)$") as caught:
+            async with connected(bare_program(before="import signal; os.kill(os.getpid(), signal.SIGKILL)")):
+                pass
+        assert caught.value.exit_code == -signal.SIGKILL
 
     run(test)
 

@@ -147,6 +147,29 @@ def test_mounted(kind: str) -> None:
     run(test)
 
 
+def test_an_agent_in_place_of_what_makes_one() -> None:
+    agent: Any = Counting()
+    with pytest.raises(TypeError, match="expected what makes the agent of a connection, such as a class; got Counting"):
+        http.app(agent)
+
+
+@pytest.mark.parametrize("entered", [True, False])
+def test_mounted_and_forgotten(entered: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Without `running()` the server would wait for open streams for good: that is said, once, before it happens."""
+
+    async def test() -> None:
+        acp = http.app(Counting, path="/agent")
+        life: Any = (lambda _: acp.running()) if entered else None
+        async with client() as made, running(Starlette(routes=[Mount("/tools", acp)], lifespan=life)) as root:
+            for _ in range(2):
+                peer = Peer(made, root + "/tools/agent")
+                assert (await peer.initialize()).status_code == 200
+                await peer.delete()
+
+    run(test)
+    assert caplog.text.count("`running()` in the lifespan") == (0 if entered else 1)
+
+
 def test_a_cookie_that_a_proxy_can_go_by() -> None:
     async def test() -> None:
         async with served(affinity="b-2", affinity_cookie="route") as (_, peer):

@@ -55,6 +55,8 @@ class Table:
         self._entries: dict[str, Entry] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self.closing = False
+        self.watched = False
+        """Whether somebody says when the server stops."""
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -73,6 +75,12 @@ class Table:
         self, identity: str, transport: StreamsTransport | SocketTransport, principal: Any, agents: Sequence[Handler]
     ) -> Entry:
         """Serve agents over a transport."""
+        if not self.watched:
+            self.watched = True
+            log.warning(
+                "nobody will tell this app that the server stops, which then waits for its streams for good: enter "
+                "`running()` in the lifespan of the app that it is mounted in"
+            )
         entry = Entry(identity, transport, principal)
         entry.task = asyncio.get_running_loop().create_task(self._serve(entry, agents), name=f"acp {entry.label}")
         self._entries[entry.id] = entry

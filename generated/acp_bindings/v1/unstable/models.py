@@ -1056,7 +1056,7 @@ class MessageMcpResult(Model, kw_only=True):
 
 
 class UnknownIdleStateUpdate(UnknownVariant):
-    """A `IdleStateUpdate` whose `stopReason` this version does not know."""
+    """An `IdleStateUpdate` whose `stopReason` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "stopReason"

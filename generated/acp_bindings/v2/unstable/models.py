@@ -1162,7 +1162,7 @@ class RunningState(Model, kw_only=True, tag_field="state", tag="running"):
 
 
 class UnknownIdleStateUpdate(UnknownVariant):
-    """A `IdleStateUpdate` whose `stopReason` this version does not know."""
+    """An `IdleStateUpdate` whose `stopReason` this version does not know."""
 
     __slots__ = ()
     _tag: ClassVar[str] = "stopReason"
