@@ -35,8 +35,11 @@ def main(arguments: list[str]) -> int:
     if arguments:
         print(__doc__)
         return 2
-    for change in write(DOCS, None, pages()):
+    made = pages()
+    written = write(DOCS, None, made)
+    for change in written:
         print(f"{change.verb:8} docs/{change.path}")
+    print(f"{len(made)} files in docs, {len(written)} changed")
     return 0
 
 

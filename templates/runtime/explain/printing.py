@@ -112,7 +112,7 @@ class Printer:
         """A value and what is in it, each on a line of its own, with the findings about them."""
         found = told.pop(item.pointer, [])
         indent = 2 + 2 * depth
-        worst = next((mark for mark in SIGNS if any(one.mark == mark for one in found)), None)
+        worst: Mark | None = next((mark for mark in SIGNS if any(one.mark == mark for one in found)), None)
         sign, colour = SIGNS[worst] if worst else (" ", "")
         text = Text(f"{sign} ", colour).append(" " * (indent - 2))
         self._label(text, item, depth)

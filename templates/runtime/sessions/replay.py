@@ -33,10 +33,11 @@ class Replay:
         found = []
         for wire in self._older(kept) if self._words.version == 1 else self._newer(kept):
             try:
-                update = convert({"sessionId": "", "update": wire}, self._words.update_form).update
+                notification: Any = convert({"sessionId": "", "update": wire}, self._words.update_form)
             except DecodeError as error:
                 log.info("a %s of the history is left out of the replay: %s", wire["sessionUpdate"], error)
                 continue
+            update = notification.update
             if isinstance(update, UnknownVariant) and not update.is_extension:
                 log.info("a %s of the history is left out of the replay", update.tag)
                 continue

@@ -65,7 +65,7 @@ ENUMS = ROWS.add(
         "ToolKind": {"anyOf": [const("read"), const("two words"), {"type": "string", "title": "unknown"}]},
         "Level": {"oneOf": [const("low"), const("high")]},
         "Single": {"oneOf": [const("only")]},
-        "Listed": {"type": "string", "enum": ["a", "b"]},
+        "Several": {"type": "string", "enum": ["a", "b"]},
         "Lone": const("lone"),
         "Digits": {"enum": [1, 2]},
         "MaybeListed": {"enum": ["a", None]},
@@ -100,7 +100,7 @@ def test_open_enum() -> None:
     [
         ("Level", ["low", "high"], ["middle", "_low", None, 1]),
         ("Single", ["only"], ["other", None]),
-        ("Listed", ["a", "b"], ["c", ["a"]]),
+        ("Several", ["a", "b"], ["c", ["a"]]),
         ("Lone", ["lone"], ["alone"]),
         ("Digits", [1, 2], [3, "1", 1.0, True]),
         ("MaybeListed", ["a", None], ["b", False]),

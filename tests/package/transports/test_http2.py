@@ -49,7 +49,7 @@ async def serving(folder: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(folder / "server.pem")
     clients._trust.cache_clear()
     monkeypatch.setenv("SSL_CERT_FILE", str(folder / "ca.pem"))
-    app = http.app(Agent, max_sessions=2 * SESSIONS)
+    app = http.app(Agent, gates=False, max_sessions=2 * SESSIONS)
     versions: list[str] = []
 
     async def noting(scope: Any, receive: Any, send: Any) -> None:
@@ -84,7 +84,7 @@ def test_more_sessions_than_a_connection_has_room_for(tmp_path: Path, monkeypatc
     async def test() -> None:
         client = Recorder()
         async with serving(tmp_path, monkeypatch) as (url, versions):
-            async with http.connect(url, client=client) as agent:
+            async with http.connect(url, client=client, gates=False) as agent:
                 made = [await agent.session_new(v2.NewSessionRequest(cwd="/")) for _ in range(SESSIONS)]
                 names = [one.session_id for one in made]
                 prompts = [v2.PromptRequest(session_id=name, prompt=[v2.TextContent(text="?")]) for name in names]

@@ -59,7 +59,7 @@ def explain(
     """
     if len(arguments) > 2:
         raise click.UsageError("expected [TYPE] FILE")
-    name, path = (AUTO, arguments[0]) if len(arguments) == 1 else arguments
+    name, path = (AUTO, *arguments)[-2:]
     chosen = _profile(wanted)
     read, finish = _reader(chosen, name)
     show, conclude = _json_output() if as_json else _text_output(name == AUTO, brief, full)

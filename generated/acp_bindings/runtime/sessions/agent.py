@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -17,6 +15,7 @@ from ..errors import ConnectionClosed, RequestError
 from ..models import UnknownVariant
 from ..routing import Handler
 from .hosted import AgentSession, Block, now
+from .listing import cursor, listed, read_cursor
 from .stores import PAGE, MemoryStore, SessionRecord, SessionStore
 from .words import Words, new_id
 
@@ -106,11 +105,11 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def session_list(self, request: Any, context: Context) -> Any:
         cwd = None if request.cwd is UNSET else request.cwd
-        after = None if request.cursor in (None, UNSET) else _read_cursor(request.cursor)
+        after = None if request.cursor in (None, UNSET) else read_cursor(request.cursor)
         found = await self.store.page(cwd, after, PAGE + 1)
-        wire: dict[str, Any] = {"sessions": [_listed(one) for one in found[:PAGE]]}
+        wire: dict[str, Any] = {"sessions": [listed(one) for one in found[:PAGE]]}
         if len(found) > PAGE:
-            wire["nextCursor"] = _cursor(found[PAGE - 1])
+            wire["nextCursor"] = cursor(found[PAGE - 1])
         return convert(wire, self._words.result("session/list"))
 
     async def session_close(self, request: Any, context: Context) -> Any:
@@ -287,28 +286,6 @@ def _able(opening: Any) -> Any:
     if opening.version > 1:
         wire["info"] = {"name": "", "version": ""}
     return getattr(convert(wire, opening.response), opening.agent_capabilities)
-
-
-def _listed(record: SessionRecord) -> dict[str, Any]:
-    wire: dict[str, Any] = {
-        "sessionId": record.session_id,
-        "cwd": record.cwd,
-        "additionalDirectories": record.additional_directories,
-        "updatedAt": record.updated_at,
-    }
-    return wire if record.title is None else {**wire, "title": record.title}
-
-
-def _cursor(record: SessionRecord) -> str:
-    return base64.urlsafe_b64encode(json.dumps([record.updated_at, record.session_id]).encode()).decode()
-
-
-def _read_cursor(text: str) -> SessionRecord:
-    try:
-        updated_at, session_id = json.loads(base64.urlsafe_b64decode(text))
-        return SessionRecord(session_id=str(session_id), cwd="", updated_at=str(updated_at))
-    except (ValueError, TypeError, RecursionError):
-        raise RequestError(jsonrpc.INVALID_PARAMS, "not a cursor of ours") from None
 
 
 def _config_id(option: Any) -> Any:

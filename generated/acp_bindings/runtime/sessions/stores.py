@@ -116,8 +116,12 @@ class SqliteStore:
         """Opens the file, and makes it where there is none. Raises sqlite3.Error."""
         self._lock = threading.Lock()
         self._database = sqlite3.connect(path, check_same_thread=False, timeout=30)
-        self._database.execute("pragma journal_mode = wal")
-        self._database.executescript(_SCHEMA)
+        try:
+            self._database.execute("pragma journal_mode = wal")
+            self._database.executescript(_SCHEMA)
+        except sqlite3.Error:
+            self._database.close()
+            raise
 
     def close(self) -> None:
         """Close the file. Idempotent."""

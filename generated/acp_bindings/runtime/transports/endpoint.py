@@ -77,8 +77,10 @@ class Endpoint:
 
         A redirect on the same server is followed. Raises HttpError, and whatever httpx does.
         """
+        status = 0
         for _ in range(MOVES + 1):
             async with self.post(frame, "") as response:
+                status = response.status_code
                 moved = response.next_request if response.status_code in (307, 308) else None
                 if moved is not None and _origin(moved.url) == _origin(self.url):
                     self.url = moved.url
@@ -94,7 +96,7 @@ class Endpoint:
                 missing = "" if self.connection_id else f", without {CONNECTION_ID}"
                 reason = f"no ACP server at {self.url}: it answered with {response.status_code}{missing}"
                 raise HttpError(reason, response.status_code)
-        raise HttpError(f"{self.url} redirects more than {MOVES} times", response.status_code)
+        raise HttpError(f"{self.url} redirects more than {MOVES} times", status)
 
     async def delete(self, seconds: float) -> None:
         """Tell the server that the connection is over, if it hears that within so many seconds."""
