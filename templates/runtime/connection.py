@@ -119,6 +119,11 @@ class Connection:
         finally:
             self._end()
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing more can come or go."""
+        return self._lost is not None
+
     def is_in_handler(self) -> bool:
         """Whether this very task handles a notification: whoever waits in it for another one waits for ever."""
         return asyncio.current_task() in self._tasks
@@ -288,17 +293,21 @@ class Connection:
             self._spawn(self._wind_down(error))
 
     async def _wind_down(self, error: ConnectionClosed) -> None:
-        handled = asyncio.Event()
-        self._ordered.put(lambda _, __: handled.set(), None)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
-                await handled.wait()
+                await self.caught_up()
         self._calls.fail(error, answered=True)
         tasks = self._serving.tasks()
         if tasks:
             await asyncio.wait(tasks, timeout=LAST_WORDS)
             self._serving.stop(None)
         self._end()
+
+    async def caught_up(self) -> None:
+        """Wait until the notifications that have come are handled, and the answers among them delivered."""
+        handled = asyncio.Event()
+        self._ordered.put(lambda _, __: handled.set(), None)
+        await handled.wait()
 
     def _take(self, frame: bytes | Oversized) -> None:
         if isinstance(frame, Oversized):

@@ -185,9 +185,10 @@ class SessionAgent(Handler, Generic[S, Block]):
             try:
                 reason = await session._work(self.turn(session, prompt))
                 idle = self._words.idle(reason)
-            except ConnectionClosed:
-                raise
             except Exception as error:
+                if isinstance(error, ConnectionClosed) and session.is_lost:
+                    raise
+                # Another connection's end is a failure like any other: the client waits for the turn's.
                 idle = self._words.failed(error, session.id)
             await session._tell(idle, False)
         finally:

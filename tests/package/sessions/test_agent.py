@@ -256,6 +256,27 @@ def test_a_turn_that_fails(version: str, caplog: pytest.LogCaptureFixture) -> No
 
 
 @over_versions
+def test_a_turn_that_loses_another_connection(version: str) -> None:
+    """An agent that is another agent's client: when that one dies, it is a failure like any other."""
+    number, module = VERSIONS[version]
+
+    async def turn(session: Any, prompt: Any) -> None:
+        raise module.ConnectionClosed("the secret helper is gone", 1)
+
+    async def main() -> None:
+        async with speaking(agent_of(module, turn), module) as agent, agent.session("/x") as session:
+            if number == 2:
+                done = await session.prompt("hi", timeout=10)
+                assert (done.stop_reason, done.error.code) == ("error", -32603)
+                assert "secret" not in str(done.error)
+            else:
+                with pytest.raises(v2.RequestError, match="internal error"):
+                    await session.prompt("hi", timeout=10)
+
+    run(main)
+
+
+@over_versions
 @pytest.mark.parametrize("way", ["ends", "fails", "answers", "goes on", "has not begun"])
 def test_cancelling_a_turn(version: str, way: str) -> None:
     """The stop reason is `cancelled`, whatever its code does about it."""

@@ -100,6 +100,11 @@ class AgentSession(Generic[Update, Block, Option]):
         """The working directory that the client gave, absolute."""
         return self.record.cwd
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether nobody can be told anything any more: the session was closed, or the client has gone."""
+        return self.is_closed or self.remote.connection.is_lost
+
     async def update(self, update: Update) -> None:
         """Tell the client, and keep what is history. With `strict`, an update that is not valid raises ValueError."""
         kind = kind_of(update)
@@ -150,13 +155,19 @@ class AgentSession(Generic[Update, Block, Option]):
         # One after the other: whoever is in it may be in the middle of what came before.
         async with self._saving:
             updates, self._unsaved = self._unsaved, []
+            if not updates:
+                return
+            # A turn that is cancelled here waits for it: what the client was told is history.
+            writing = asyncio.ensure_future(self._store.append(self.id, updates))
             try:
-                if updates:
-                    await self._store.append(self.id, updates)
-            except Exception:
-                # What could not be written goes into the next attempt.
-                self._unsaved[:0] = updates
+                await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                await asyncio.wait([writing])
                 raise
+            finally:
+                if writing.done() and (writing.cancelled() or writing.exception() is not None):
+                    # What could not be written goes into the next attempt.
+                    self._unsaved[:0] = updates
 
     # inside
 
