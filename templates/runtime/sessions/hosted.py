@@ -85,6 +85,7 @@ class AgentSession(Generic[Update, Block, Option]):
         self._unsaved: list[bytes] = []
         self._message: tuple[str, str] | None = None
         self._saving = asyncio.Lock()
+        self._replaying = asyncio.Lock()
         self._free = asyncio.Lock()
         self._held: set[asyncio.Task[Any]] = set()
         self._working: asyncio.Task[Any] | None = None
@@ -178,6 +179,13 @@ class AgentSession(Generic[Update, Block, Option]):
         await self._tell(self._words.chunk(kind, self._message[1], block), True)
 
     async def _tell(self, update: Any, keeps: bool) -> None:
+        if self._replaying.locked():
+            # In the middle of a replay, which tells each message from its beginning, it would be undone.
+            async with self._replaying:
+                pass
+        await self._send(update, keeps)
+
+    async def _send(self, update: Any, keeps: bool) -> None:
         if self.is_closed:
             raise ConnectionClosed(f"session {self.id} is closed")
         body = encode(update) if keeps else b""
@@ -229,11 +237,12 @@ class AgentSession(Generic[Update, Block, Option]):
 
     async def _replay(self) -> None:
         """Send the history again."""
-        await self.save()
-        replay = Replay(self._words)
-        for body in await self._store.history(self.id):
-            for update in replay.told(body):
-                await self._tell(update, False)
+        async with self._replaying:
+            await self.save()
+            replay = Replay(self._words)
+            for body in await self._store.history(self.id):
+                for update in replay.told(body):
+                    await self._send(update, False)
 
     def _told_options(self) -> list[Any]:
         """The configuration, for this client: version 1 has switches only for those who say that they know them."""
