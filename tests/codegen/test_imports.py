@@ -20,7 +20,7 @@ NEEDED = {"msgspec", "typing_extensions"}
 # What the extras of the bindings install; what needs it imports it when it is used.
 HTTP = {"httpx", "httpx_sse", "starlette", "uvicorn"}
 EXTRAS = {
-    **dict.fromkeys(("http", "clients", "sse", "streams", "web"), HTTP),
+    **dict.fromkeys(("http", "clients", "endpoint", "sse", "streams", "web"), HTTP),
     "ws": {"websockets"},
     "explain": {"click", "rich"},
 }
