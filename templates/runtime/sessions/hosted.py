@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
-import msgspec
 from msgspec import UNSET
 
-from ..codec import convert, encode, to_builtins
+from ..codec import encode, to_builtins
 from ..errors import ConnectionClosed
-from ..models import UnknownVariant
+from .options import knows_switches
+from .questions import Answer, Option, question
 from .replay import Replay
-from .state import kind_of
+from .rules import kind_of
 from .stores import SessionRecord, SessionStore
 from .words import Words, new_id
 
@@ -28,37 +28,7 @@ PASSING = frozenset({"state_update", "notice", "available_commands_update", "con
 """Updates that are no part of a session's history: events, and what the answer that opens a session has anew."""
 Update = TypeVar("Update")
 Block = TypeVar("Block")
-Option = TypeVar("Option")
 log = logging.getLogger("acp_bindings")
-
-
-class Answer(msgspec.Struct, Generic[Option], frozen=True):
-    """What came of a question for permission: the `option` chosen, None for none; `outcome` is the answer as it came.
-
-    An option that was not on offer, and an outcome that is not known, count as denied.
-    """
-
-    outcome: Any
-    option: Option | None
-
-    @property
-    def allowed(self) -> bool:
-        """Whether one of the options that allow was chosen."""
-        return getattr(self.option, "kind", None) in ("allow_once", "allow_always")
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether nothing was chosen: the turn was cancelled, or the question was dismissed."""
-        return not isinstance(self.outcome, UnknownVariant) and _tag(self.outcome) == "cancelled"
-
-    @property
-    def denied(self) -> bool:
-        """Whether the answer was anything but yes, and not a cancellation either."""
-        return not self.allowed and not self.cancelled
-
-
-def _tag(model: Any) -> Any:
-    return model.__struct_config__.tag
 
 
 class AgentSession(Generic[Update, Block, Option]):
@@ -140,7 +110,7 @@ class AgentSession(Generic[Update, Block, Option]):
         session `requires_action`, unless with `blocks=False` other work goes on. Version 1 has no room for a
         `description`. Raises RequestError where the client cannot be asked.
         """
-        request = self._question(title, tool_call, description, options)
+        request = question(self._words, self.id, title, tool_call, description, options)
         await self.save()
         async with self._blocked() if blocks else contextlib.nullcontext():
             response = await self.remote.session_request_permission(request)
@@ -220,21 +190,6 @@ class AgentSession(Generic[Update, Block, Option]):
             if goes_on and not self._questions and self._working is not None:
                 await self._state("running")
 
-    def _question(self, title: str, tool_call: Any, description: str | None, options: Any) -> Any:
-        listed = [to_builtins(one) for one in options] if options is not None else DEFAULT_OPTIONS
-        call = {"toolCallId": tool_call} if isinstance(tool_call, str) else tool_call and to_builtins(tool_call)
-        wire: dict[str, Any] = {"sessionId": self.id, "options": listed}
-        if self._words.version == 1:
-            # Here the question is about a call, and the call has the title.
-            wire["toolCall"] = {"toolCallId": new_id(), "title": title, **(call or {})}
-        else:
-            wire["title"] = title
-            if description is not None:
-                wire["description"] = description
-            if call:
-                wire["subject"] = {"type": "tool_call", "toolCall": call}
-        return convert(wire, self._words.ask_form)
-
     async def _replay(self) -> None:
         """Send the history again."""
         async with self._replaying:
@@ -246,7 +201,7 @@ class AgentSession(Generic[Update, Block, Option]):
 
     def _told_options(self) -> list[Any]:
         """The configuration, for this client: version 1 has switches only for those who say that they know them."""
-        if self._words.version > 1 or _knows_switches(self.remote.initialized):
+        if self._words.version > 1 or knows_switches(self.remote.initialized):
             return list(self.config_options)
         return [one for one in self.config_options if not isinstance(one.current_value, bool)]
 
@@ -326,21 +281,6 @@ class AgentSession(Generic[Update, Block, Option]):
             log.error("session %s did not come to its end", self.id)
         self.is_closed = True
         await self.save()
-
-
-DEFAULT_OPTIONS = [
-    {"optionId": "allow_once", "name": "Allow", "kind": "allow_once"},
-    {"optionId": "allow_always", "name": "Always allow", "kind": "allow_always"},
-    {"optionId": "reject_once", "name": "Reject", "kind": "reject_once"},
-]
-
-
-def _knows_switches(initialized: Any) -> bool:
-    """Whether a client of version 1 takes boolean options."""
-    found = initialized
-    for step in ("client_capabilities", "session", "config_options", "boolean"):
-        found = getattr(found, step, None)
-    return found is not None and found is not UNSET
 
 
 def now() -> str:

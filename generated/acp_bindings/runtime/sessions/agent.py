@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import os
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -17,6 +15,8 @@ from ..errors import ConnectionClosed, RequestError
 from ..models import UnknownVariant
 from ..routing import Handler
 from .hosted import AgentSession, Block, now
+from .listing import cursor_of, listed, read_cursor
+from .options import config_id_of, fits
 from .stores import PAGE, MemoryStore, SessionRecord, SessionStore
 from .words import Words, new_id
 
@@ -106,11 +106,11 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def session_list(self, request: Any, context: Context) -> Any:
         cwd = None if request.cwd is UNSET else request.cwd
-        after = None if request.cursor in (None, UNSET) else _read_cursor(request.cursor)
+        after = None if request.cursor in (None, UNSET) else read_cursor(request.cursor)
         found = await self.store.page(cwd, after, PAGE + 1)
-        wire: dict[str, Any] = {"sessions": [_listed(one) for one in found[:PAGE]]}
+        wire: dict[str, Any] = {"sessions": [listed(one) for one in found[:PAGE]]}
         if len(found) > PAGE:
-            wire["nextCursor"] = _cursor(found[PAGE - 1])
+            wire["nextCursor"] = cursor_of(found[PAGE - 1])
         return convert(wire, self._words.result("session/list"))
 
     async def session_close(self, request: Any, context: Context) -> Any:
@@ -134,11 +134,11 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def session_set_config_option(self, request: Any, context: Context) -> Any:
         session = self._live(request.session_id)
-        option = next((one for one in session.config_options if _config_id(one) == request.config_id), None)
+        option = next((one for one in session.config_options if config_id_of(one) == request.config_id), None)
         if option is None:
             raise RequestError(jsonrpc.INVALID_PARAMS, f"no configuration option {request.config_id!r}")
         value = request.value
-        if not _fits(option, value):
+        if not fits(option, value):
             raise RequestError(jsonrpc.INVALID_PARAMS, f"not a value of {request.config_id!r}: {value!r:.80}")
         before, option.current_value = option.current_value, value
         try:
@@ -288,38 +288,3 @@ def _able(opening: Any) -> Any:
     if opening.version > 1:
         wire["info"] = {"name": "", "version": ""}
     return getattr(convert(wire, opening.response), opening.agent_capabilities)
-
-
-def _listed(record: SessionRecord) -> dict[str, Any]:
-    wire: dict[str, Any] = {
-        "sessionId": record.session_id,
-        "cwd": record.cwd,
-        "additionalDirectories": record.additional_directories,
-        "updatedAt": record.updated_at,
-    }
-    return wire if record.title is None else {**wire, "title": record.title}
-
-
-def _cursor(record: SessionRecord) -> str:
-    return base64.urlsafe_b64encode(json.dumps([record.updated_at, record.session_id]).encode()).decode()
-
-
-def _read_cursor(text: str) -> SessionRecord:
-    try:
-        updated_at, session_id = json.loads(base64.urlsafe_b64decode(text))
-        return SessionRecord(session_id=str(session_id), cwd="", updated_at=str(updated_at))
-    except (ValueError, TypeError, RecursionError):
-        raise RequestError(jsonrpc.INVALID_PARAMS, "not a cursor of ours") from None
-
-
-def _config_id(option: Any) -> Any:
-    """An option's id, which the versions spell differently."""
-    return option.config_id if hasattr(option, "config_id") else getattr(option, "id", None)
-
-
-def _fits(option: Any, value: Any) -> bool:
-    """Whether a value is one that an option can have: one on its list, or a boolean."""
-    listed = getattr(option, "options", None)
-    if listed is None:
-        return isinstance(value, bool) and isinstance(getattr(option, "current_value", None), bool)
-    return any(value == one.value for entry in listed for one in getattr(entry, "options", [entry]))

@@ -41,12 +41,7 @@ async def open_session(
     spec = agent._methods.get(("agent", "request", method))
     if spec is None:
         raise ValueError(f"{method} is not part of this version and channel of the protocol")
-    # Version 1 requires the list of servers, version 2 leaves it out while it is empty.
-    params: dict[str, Any] = {"cwd": os.fspath(cwd), "mcp_servers": list(mcp_servers), **fields}
-    if additional_directories:
-        params["additional_directories"] = [os.fspath(one) for one in additional_directories]
-    if meta is not None:
-        params["meta"] = meta
+    params = _common(cwd, mcp_servers, additional_directories, meta) | dict(fields)
     known = resume if resume is not None else load
     if known is not None or fork is not None:
         params["session_id"] = known if known is not None else fork
@@ -73,6 +68,21 @@ async def open_session(
     finally:
         if session is not None:
             inbox.remove(session)
+
+
+def _common(
+    cwd: str | os.PathLike[str],
+    mcp_servers: Sequence[Any],
+    additional_directories: Sequence[str | os.PathLike[str]],
+    meta: dict[str, Any] | None,
+) -> dict[str, Any]:
+    # Version 1 requires the list of servers, version 2 leaves it out while it is empty.
+    params: dict[str, Any] = {"cwd": os.fspath(cwd), "mcp_servers": list(mcp_servers)}
+    if additional_directories:
+        params["additional_directories"] = [os.fspath(one) for one in additional_directories]
+    if meta is not None:
+        params["meta"] = meta
+    return params
 
 
 def _method(version: int, resume: str | None, load: str | None, fork: str | None) -> str:
