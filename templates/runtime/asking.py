@@ -10,7 +10,7 @@ from typing import Any
 
 from . import jsonrpc
 from .calls import read_result
-from .errors import ConnectionClosed, RequestTimeout
+from .errors import ConnectionClosed, ProtocolError, RequestTimeout
 from .transports import Transport
 
 
@@ -69,19 +69,28 @@ class Asking:
             await self._transport.drain()
 
     def take(self, message: jsonrpc.Message) -> bool:
-        """Whether a message answers something that was asked here, be it late."""
-        if not isinstance(message, jsonrpc.Response) or not isinstance(message.id, str):
-            return False
-        future = self._waiting.get(message.id)
+        """Whether a message answers what was asked here, be it late. One that cannot be read fails the call."""
+        match message:
+            case jsonrpc.Response(id=str(identity)) | jsonrpc.Malformed(answers=str(identity)):
+                future = self._waiting.get(identity)
+            case _:
+                return False
         if future is not None and not future.done():
-            future.set_result(message)
-        return message.id.startswith(self._prefix)
+            if isinstance(message, jsonrpc.Malformed):
+                _fail(future, ProtocolError(f"the answer cannot be read: {message.reason}"))
+            else:
+                future.set_result(message)
+        return identity.startswith(self._prefix)
 
     def lose(self, error: ConnectionClosed) -> None:
         """Nothing more will come of this side."""
         self._lost = self._lost or error
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(error.again())
-                # Whoever waits may be cancelled at the same time.
-                future.exception()
+                _fail(future, error.again())
+
+
+def _fail(future: asyncio.Future[jsonrpc.Response], error: Exception) -> None:
+    future.set_exception(error)
+    # Whoever waits may be cancelled at the same time.
+    future.exception()

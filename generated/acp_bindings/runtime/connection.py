@@ -12,22 +12,18 @@ import contextlib
 import logging
 import math
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Literal, cast
-
-from msgspec import UNSET
+from typing import Any, Literal
 
 from . import jsonrpc
 from .calls import Call, Calls, Then, read_result
-from .context import Context, current, is_stray_cancellation, waits_for_itself
-from .errors import AcpError, ConnectionClosed, DecodeError, ProtocolError, RequestTimeout
-from .flow import HOLD, Flow
-from .foreign import decode_any
+from .context import Context, current, waits_for_itself
+from .errors import AcpError, ConnectionClosed, RequestTimeout
 from .gates import Gates
-from .ordering import MAX_QUEUED, Ordered
+from .incoming import Incoming
+from .ordering import MAX_QUEUED
 from .routing import Kind, MethodNotFound, Route
 from .serving import MAX_IN_FLIGHT, Serving
 from .transports import MAX_MESSAGE, MAX_OUTPUT, Transport
-from .transports.lines import Oversized
 
 __all__ = ["MAX_IN_FLIGHT", "MAX_MESSAGE", "MAX_OUTPUT", "MAX_QUEUED", "Connection", "Context", "Observer"]
 
@@ -68,12 +64,13 @@ class Connection:
         self.gates: Gates | None = None
         self.before: Callable[[jsonrpc.Request], Route] | None = None
         self.closed: asyncio.Event = asyncio.Event()
-        self._observer = observer
+        self.observer = observer
         self._calls = Calls()
         self._serving = Serving(self, max_in_flight)
-        self._flow = Flow(transport, self._take)
+        incoming = Incoming(self, self._calls, self._serving, max_queued)
+        self._flow = incoming.flow
         self.received = self._flow.received
-        self._ordered = Ordered(max_queued, lambda: self._flow.pause("queue"), lambda: self._flow.resume("queue"))
+        self._ordered = incoming.ordered
         self._tasks: set[asyncio.Task[None]] = set()
         self._at_end: list[Callable[[ConnectionClosed], None]] = []
         self._lost: ConnectionClosed | None = None
@@ -90,7 +87,7 @@ class Connection:
         await self.close()
 
     def start(self) -> None:
-        self._spawn(self._ordered.run())
+        self.spawn(self._ordered.run())
         self.transport.start(self)
 
     async def close(self, reason: str = "the connection was closed here") -> None:
@@ -118,6 +115,11 @@ class Connection:
                     log.error("a handler did not end when it was cancelled: %r", task)
         finally:
             self._end()
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing more can come or go."""
+        return self._lost is not None
 
     def is_in_handler(self) -> bool:
         """Whether this very task handles a notification: whoever waits in it for another one waits for ever."""
@@ -147,7 +149,8 @@ class Connection:
             self._lost = error
             self._ending.set()
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Start work that ends with the connection, at the latest."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -239,8 +242,8 @@ class Connection:
     def write(self, frame: bytes) -> bool:
         """Write a frame; whether to wait for the transport's `drain`. Raises ConnectionClosed and ValueError."""
         full = self.transport.write(frame)
-        if self._observer is not None:
-            self._observe("out", frame)
+        if self.observer is not None:
+            self.observe("out", frame)
         return full
 
     async def _why(self, error: ConnectionClosed) -> ConnectionClosed:
@@ -250,22 +253,11 @@ class Connection:
                 await self._ending.wait()
         return self._lost.again() if self._lost is not None else error
 
-    def _reply(self, frame: bytes) -> None:
-        """Answer from within reading: which pauses while nobody takes the answers."""
-        with contextlib.suppress(ConnectionClosed):
-            if self.write(frame) and not self._flow.is_paused("output"):
-                self._flow.pause("output")
-                self._spawn(self._wait_for_room())
-
-    async def _wait_for_room(self) -> None:
-        with contextlib.suppress(ConnectionClosed):
-            await self.transport.drain()
-        self._flow.resume("output")
-
-    def _observe(self, direction: Literal["in", "out"], frame: bytes) -> None:
-        assert self._observer is not None
+    def observe(self, direction: Literal["in", "out"], frame: bytes) -> None:
+        """Show a frame to the observer, which there has to be."""
+        assert self.observer is not None
         try:
-            self._observer(direction, frame)
+            self.observer(direction, frame)
         except Exception:
             log.exception("the observer failed")
 
@@ -285,14 +277,12 @@ class Connection:
         self._calls.fail(error, inside=True)
         # Closing it here, nobody waits for what is left to handle.
         if self._closing is None:
-            self._spawn(self._wind_down(error))
+            self.spawn(self._wind_down(error))
 
     async def _wind_down(self, error: ConnectionClosed) -> None:
-        handled = asyncio.Event()
-        self._ordered.put(lambda _, __: handled.set(), None)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LAST_WORDS):
-                await handled.wait()
+                await self.caught_up()
         self._calls.fail(error, answered=True)
         tasks = self._serving.tasks()
         if tasks:
@@ -300,49 +290,11 @@ class Connection:
             self._serving.stop(None)
         self._end()
 
-    def _take(self, frame: bytes | Oversized) -> None:
-        if isinstance(frame, Oversized):
-            log.error("dropped a message of %d bytes, over the limit of %d", frame.size, frame.limit)
-            self._refuse(jsonrpc.oversized(frame.size, frame.limit, frame.head, frame.tail))
-            return
-        if self._observer is not None:
-            self._observe("in", frame)
-        message = jsonrpc.read(frame, self.null_ids)
-        kind = message.__class__
-        if kind is jsonrpc.Notification:
-            self._take_notification(cast(jsonrpc.Notification, message))
-        elif kind is jsonrpc.Response:
-            self._take_response(cast(jsonrpc.Response, message))
-        elif kind is jsonrpc.Request:
-            reply = self._serving.start(cast(jsonrpc.Request, message), self.before or self.find)
-            if reply is not None:
-                self._reply(reply)
-        else:
-            malformed = cast(jsonrpc.Malformed, message)
-            log.warning("received a frame that is no message (%s): %.200r", malformed.reason, malformed.raw[:200])
-            self._refuse(malformed)
-
-    def _take_notification(self, message: jsonrpc.Notification) -> None:
-        route = self.routes.get(("notification", message.method))
-        if route is not None:
-            self._ordered.put(self._notice, message, route, len(message.raw))
-        elif message.method == jsonrpc.CANCEL:
-            self._serving.cancel(message)
-        else:
-            log.debug("ignored the notification %s", message.method)
-
-    def _take_response(self, message: jsonrpc.Response) -> None:
-        call = self._calls.find(message, message.id)
-        if call is None:
-            return
-        if call.holds:
-            self._flow.pause(HOLD)
-        if self._ordered.idle:
-            _settle(call, message)
-        else:
-            if call.inside:
-                call.settle(message)
-            self._ordered.put(_settle, call, message)
+    async def caught_up(self) -> None:
+        """Wait until the notifications that have come are handled, and the answers among them delivered."""
+        handled = asyncio.Event()
+        self._ordered.put(lambda _, __: handled.set(), None)
+        await handled.wait()
 
     def find(self, message: jsonrpc.Request) -> Route:
         """The code for a request. Raises MethodNotFound."""
@@ -350,35 +302,3 @@ class Connection:
         if route is None:
             raise MethodNotFound(message.method)
         return route
-
-    def _refuse(self, message: jsonrpc.Malformed) -> None:
-        """Something that cannot be read: the call that it answers fails, what it asks is refused."""
-        if message.answers is not UNSET:
-            call = self._calls.find(message, message.answers)
-            if call is not None:
-                call.fail(ProtocolError(f"the answer to {call.method} cannot be read: {message.reason}"))
-        elif message.reply is not None and not (self.transport.noisy and b'"jsonrpc"' not in message.raw):
-            self._reply(message.reply)
-
-    async def _notice(self, message: jsonrpc.Notification, route: Route) -> None:
-        context = Context(self, message)
-        token = current.set(context)
-        try:
-            await route.call(decode_any(message.params, route.spec.params), context)
-        except DecodeError as error:
-            log.warning("a %s notification does not decode: %s", message.method, error)
-        except asyncio.CancelledError:
-            if not is_stray_cancellation():
-                raise
-            log.warning("the handler of %s was cancelled", message.method)
-        except Exception:
-            log.exception("the handler of %s failed", message.method)
-        finally:
-            context.active = False
-            current.reset(token)
-
-
-def _settle(call: Call, answer: jsonrpc.Response) -> None:
-    if call.then is not None:
-        call.then(answer)
-    call.settle(answer)

@@ -18,7 +18,7 @@ from . import jsonrpc
 from .asking import Asking
 from .codec import decode
 from .context import is_stray_cancellation
-from .errors import AcpError, ConnectionClosed, DecodeError, RequestError
+from .errors import AcpError, ConnectionClosed, DecodeError, EncodeError, RequestError
 from .flow import Flow
 from .passing import SIDES, Answer, Direction, Intercept, Passing, Verdict
 from .routing import Side
@@ -308,13 +308,16 @@ class Way:
 
     def _fail(self, passing: Passing, error: BaseException) -> None:
         """An interceptor that fails lets nothing pass."""
-        if isinstance(error, RequestError):
-            self._refuse(passing, error.code, error.message, error.data)
-        elif isinstance(error, asyncio.CancelledError):
+        if isinstance(error, asyncio.CancelledError):
             self._refuse(passing, jsonrpc.REQUEST_CANCELLED, "the request was cancelled")
-        else:
-            log.error("the interceptor of %s failed", passing.method or passing.kind, exc_info=error)
-            self._refuse(passing, jsonrpc.INTERNAL_ERROR, "internal error")
+            return
+        if isinstance(error, RequestError):
+            # One that has no form on the wire is a failure like any other.
+            with contextlib.suppress(EncodeError):
+                self._refuse(passing, error.code, error.message, error.data)
+                return
+        log.error("the interceptor of %s failed", passing.method or passing.kind, exc_info=error)
+        self._refuse(passing, jsonrpc.INTERNAL_ERROR, "internal error")
 
     def _refuse(self, passing: Passing, code: int, text: str, data: Any = None) -> None:
         """An error in place of a message: back to who asks, on to who waits for an answer; of all else nothing."""
@@ -328,6 +331,8 @@ class Way:
         """A message that is too large to be read."""
         if message.reply is not None:
             self._send(self._source, message.reply)
+        elif self.asking.take(message):
+            return
         elif isinstance(message.answers, int | str):
             self.back.asked(message.answers)
             self._send(self._target, jsonrpc.failure(message.answers, jsonrpc.INTERNAL_ERROR, message.reason))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .state import activity_of, kind_of
+from .rules import activity_of, kind_of
 
 
 def stop_reason_of(update: Any) -> str | None:

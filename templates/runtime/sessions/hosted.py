@@ -13,9 +13,10 @@ from msgspec import UNSET
 
 from ..codec import encode, to_builtins
 from ..errors import ConnectionClosed
-from .questions import Answer, question
+from .options import knows_switches
+from .questions import Answer, Option, question
 from .replay import Replay
-from .state import kind_of
+from .rules import kind_of
 from .stores import SessionRecord, SessionStore
 from .words import Words, new_id
 
@@ -27,7 +28,6 @@ PASSING = frozenset({"state_update", "notice", "available_commands_update", "con
 """Updates that are no part of a session's history: events, and what the answer that opens a session has anew."""
 Update = TypeVar("Update")
 Block = TypeVar("Block")
-Option = TypeVar("Option")
 log = logging.getLogger("acp_bindings")
 
 
@@ -55,6 +55,7 @@ class AgentSession(Generic[Update, Block, Option]):
         self._unsaved: list[bytes] = []
         self._message: tuple[str, str] | None = None
         self._saving = asyncio.Lock()
+        self._replaying = asyncio.Lock()
         self._free = asyncio.Lock()
         self._held: set[asyncio.Task[Any]] = set()
         self._working: asyncio.Task[Any] | None = None
@@ -69,6 +70,11 @@ class AgentSession(Generic[Update, Block, Option]):
     def cwd(self) -> str:
         """The working directory that the client gave, absolute."""
         return self.record.cwd
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nobody can be told anything any more: the session was closed, or the client has gone."""
+        return self.is_closed or self.remote.connection.is_lost
 
     async def update(self, update: Update) -> None:
         """Tell the client, and keep what is history. With `strict`, an update that is not valid raises ValueError."""
@@ -120,13 +126,19 @@ class AgentSession(Generic[Update, Block, Option]):
         # One after the other: whoever is in it may be in the middle of what came before.
         async with self._saving:
             updates, self._unsaved = self._unsaved, []
+            if not updates:
+                return
+            # A turn that is cancelled here waits for it: what the client was told is history.
+            writing = asyncio.ensure_future(self._store.append(self.id, updates))
             try:
-                if updates:
-                    await self._store.append(self.id, updates)
-            except Exception:
-                # What could not be written goes into the next attempt.
-                self._unsaved[:0] = updates
+                await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                await asyncio.wait([writing])
                 raise
+            finally:
+                if writing.done() and (writing.cancelled() or writing.exception() is not None):
+                    # What could not be written goes into the next attempt.
+                    self._unsaved[:0] = updates
 
     # inside
 
@@ -137,6 +149,13 @@ class AgentSession(Generic[Update, Block, Option]):
         await self._tell(self._words.chunk(kind, self._message[1], block), True)
 
     async def _tell(self, update: Any, keeps: bool) -> None:
+        if self._replaying.locked():
+            # In the middle of a replay, which tells each message from its beginning, it would be undone.
+            async with self._replaying:
+                pass
+        await self._send(update, keeps)
+
+    async def _send(self, update: Any, keeps: bool) -> None:
         if self.is_closed:
             raise ConnectionClosed(f"session {self.id} is closed")
         body = encode(update) if keeps else b""
@@ -173,15 +192,16 @@ class AgentSession(Generic[Update, Block, Option]):
 
     async def _replay(self) -> None:
         """Send the history again."""
-        await self.save()
-        replay = Replay(self._words)
-        for body in await self._store.history(self.id):
-            for update in replay.told(body):
-                await self._tell(update, False)
+        async with self._replaying:
+            await self.save()
+            replay = Replay(self._words)
+            for body in await self._store.history(self.id):
+                for update in replay.told(body):
+                    await self._send(update, False)
 
     def _told_options(self) -> list[Any]:
         """The configuration, for this client: version 1 has switches only for those who say that they know them."""
-        if self._words.version > 1 or _knows_switches(self.remote.initialized):
+        if self._words.version > 1 or knows_switches(self.remote.initialized):
             return list(self.config_options)
         return [one for one in self.config_options if not isinstance(one.current_value, bool)]
 
@@ -261,14 +281,6 @@ class AgentSession(Generic[Update, Block, Option]):
             log.error("session %s did not come to its end", self.id)
         self.is_closed = True
         await self.save()
-
-
-def _knows_switches(initialized: Any) -> bool:
-    """Whether a client of version 1 takes boolean options."""
-    found = initialized
-    for step in ("client_capabilities", "session", "config_options", "boolean"):
-        found = getattr(found, step, None)
-    return found is not None and found is not UNSET
 
 
 def now() -> str:

@@ -101,6 +101,9 @@ class Inbox:
             await self._on_update(notification, context)
 
     async def _ask(self, request: Any, context: Context) -> Any:
+        if self._opening and request.session_id not in self.sessions:
+            # It may be one whose opening was answered before this, behind updates that are not handled yet.
+            await self._connection.caught_up()
         session = self.sessions.get(request.session_id)
         form = self._ask_spec.result
         if session is not None and session.permissions is not None:

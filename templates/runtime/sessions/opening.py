@@ -43,12 +43,7 @@ async def open_session(
     spec = agent._methods.get(("agent", "request", method))
     if spec is None:
         raise ValueError(f"{method} is not part of this version and channel of the protocol")
-    # Version 1 requires the list of servers, version 2 leaves it out while it is empty.
-    params: dict[str, Any] = {"cwd": paths[0], "mcp_servers": list(mcp_servers), **fields}
-    if additional_directories:
-        params["additional_directories"] = paths[1:]
-    if meta is not None:
-        params["meta"] = meta
+    params = _common(paths, mcp_servers, meta) | dict(fields)
     known = resume if resume is not None else load
     if known is not None or fork is not None:
         params["session_id"] = known if known is not None else fork
@@ -75,6 +70,17 @@ async def open_session(
     finally:
         if session is not None:
             inbox.remove(session)
+
+
+def _common(paths: Sequence[str], mcp_servers: Sequence[Any], meta: dict[str, Any] | None) -> dict[str, Any]:
+    """What all of the requests have. `paths` are the working directory, and the additional ones."""
+    # Version 1 requires the list of servers, version 2 leaves it out while it is empty.
+    params: dict[str, Any] = {"cwd": paths[0], "mcp_servers": list(mcp_servers)}
+    if len(paths) > 1:
+        params["additional_directories"] = paths[1:]
+    if meta is not None:
+        params["meta"] = meta
+    return params
 
 
 def _method(version: int, resume: str | None, load: str | None, fork: str | None) -> str:

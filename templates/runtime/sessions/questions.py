@@ -1,7 +1,8 @@
-"""An agent's questions for permission, and what comes of them."""
+"""What an agent asks its user for permission, and what comes of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -47,8 +48,10 @@ def _tag(model: Any) -> Any:
     return model.__struct_config__.tag
 
 
-def question(words: Words, session_id: str, title: str, tool_call: Any, description: str | None, options: Any) -> Any:
-    """The request, in the words of the version that is spoken."""
+def question(
+    words: Words, session_id: str, title: str, tool_call: Any, description: str | None, options: Sequence[Any] | None
+) -> Any:
+    """The request for permission, in the words of the version."""
     listed = [to_builtins(one) for one in options] if options is not None else DEFAULT_OPTIONS
     call = {"toolCallId": tool_call} if isinstance(tool_call, str) else tool_call and to_builtins(tool_call)
     wire: dict[str, Any] = {"sessionId": session_id, "options": listed}

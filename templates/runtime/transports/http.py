@@ -13,12 +13,12 @@ from functools import partial
 from typing import Any
 
 import httpx
-import msgspec
 
 from ..errors import ConnectionClosed, HttpError
 from . import MAX_MESSAGE, MAX_OUTPUT, Congestion, Receiver, oversized
 from .endpoint import Endpoint, answered, plainly
 from .lines import Oversized
+from .outline import read_id
 from .scopes import Outgoing, Scope, Scopes
 from .streams import MAX_REOPENS, UNKNOWN, EventStream, OnLost, log, refusal
 
@@ -179,7 +179,7 @@ class HttpTransport:
     def _fail(self, identity: bytes, error: HttpError) -> None:
         """A request of ours gets no answer."""
         if self._scopes.settle(identity) is not None and self._receiver is not None:
-            self._receiver.undelivered(msgspec.json.decode(identity, type=int | str | None), error)
+            self._receiver.undelivered(read_id(identity), error)
 
     # in
 

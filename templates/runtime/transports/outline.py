@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from .. import jsonrpc
+
 
 class Outline(msgspec.Struct, frozen=True, gc=False):
     """A frame's outline. `id` is its raw JSON, empty where there is none; `method` is empty in an answer.
@@ -15,6 +17,11 @@ class Outline(msgspec.Struct, frozen=True, gc=False):
     method: str
     session: str
     failed: bool
+
+    @property
+    def identity(self) -> jsonrpc.Id:
+        """The id, decoded; None where there is none."""
+        return read_id(self.id)
 
     @property
     def is_request(self) -> bool:
@@ -50,6 +57,7 @@ _read_frame = msgspec.json.Decoder(_Frame).decode
 _read_scope = msgspec.json.Decoder(_Scope).decode
 _read_update = msgspec.json.Decoder(_Update).decode
 _read_cancel = msgspec.json.Decoder(_Cancel).decode
+_read_id = msgspec.json.Decoder(jsonrpc.Id).decode
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
@@ -60,12 +68,16 @@ def outline(frame: bytes) -> Outline:
     except _UNREADABLE:
         return NOTHING
     failed = bytes(read.error) not in (b"", b"null")
+    return Outline(bytes(read.id), read.method, session_of(read.params if read.method else read.result), failed)
+
+
+def session_of(body: jsonrpc.RawJson) -> str:
+    """The session that params name, or a result; empty where they name none: it belongs to the connection then."""
     try:
-        session = _read_scope(read.params if read.method else read.result).sessionId
+        return _read_scope(body).sessionId
     except _UNREADABLE:
-        # Params that are no object, or an id that is no string: whoever decodes the message will say so.
-        session = ""
-    return Outline(bytes(read.id), read.method, session, failed)
+        # No object, or an id that is no string: whoever decodes the message will say so.
+        return ""
 
 
 def subagent(frame: bytes) -> str:
@@ -76,6 +88,14 @@ def subagent(frame: bytes) -> str:
         return _read_update(_read_frame(frame).params).update.sessionId
     except _UNREADABLE:
         return ""
+
+
+def read_id(raw: bytes) -> jsonrpc.Id:
+    """A raw id, decoded; None for one that is none."""
+    try:
+        return _read_id(raw)
+    except _UNREADABLE:
+        return None
 
 
 def given_up(frame: bytes) -> bytes:

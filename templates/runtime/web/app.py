@@ -16,8 +16,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
 
-from . import CONNECTION_HEADER, EVENT_STREAM, SESSION_HEADER, headers, log
-from .gate import Gate
+from . import CONNECTION_HEADER, EVENT_STREAM, headers, log
+from .gate import Gate, normal
 from .posting import Posting
 from .refusals import Refused
 from .settings import AgentFactory, Authenticator, Settings
@@ -57,13 +57,13 @@ class AcpApp(Starlette):
             endpoint.cookie = _cookie(*affinity)
         middleware = []
         if allowed_origins:
-            # What a page of another origin may ask, browsers ask first.
+            # What a page of another origin may ask, browsers ask first. Which header an authenticator wants, it knows.
             middleware.append(
                 Middleware(
                     CORSMiddleware,
-                    allow_origins=list(allowed_origins),
+                    allow_origins=[normal(one) for one in allowed_origins],
                     allow_methods=METHODS,
-                    allow_headers=["Authorization", "Content-Type", CONNECTION_HEADER, SESSION_HEADER],
+                    allow_headers=["*"],
                     expose_headers=[CONNECTION_HEADER],
                     allow_credentials="*" not in allowed_origins,
                 )
@@ -172,20 +172,25 @@ class Endpoint:
     async def _upgrade(self, websocket: WebSocket) -> None:
         try:
             principal = await self._admit(websocket)
-            self._table.make_room()
-            agents = await self._posting.agents()
+            with self._table.room():
+                agents = await self._posting.agents()
+                identity = self._table.new_id()
+                await self._accept(websocket, identity)
+                transport = SocketTransport(websocket, self._settings)
+                entry = self._table.open(identity, transport, principal, agents)
         except Refused as refused:
             refused.tell(websocket)
             await _deny(websocket, refused)
             return
-        identity = self._table.new_id()
+        await self._table.served(entry)
+
+    async def _accept(self, websocket: WebSocket, identity: str) -> None:
         given = [(CONNECTION_HEADER.lower().encode(), identity.encode())]
         if self.cookie is not None:
             given.append(self.cookie)
         asked = websocket.scope.get("subprotocols", [])
         subprotocol = next((one for one in asked if one in self._settings.subprotocols), None)
         await websocket.accept(subprotocol, given)
-        await self._table.serve(identity, SocketTransport(websocket, self._settings), principal, agents)
 
 
 class EventStream(StreamingResponse):

@@ -16,11 +16,12 @@ from ..errors import ConnectionClosed
 from ..opening import INITIALIZE
 from ..routing import Handler
 from ..transports.lines import Oversized
+from ..transports.outline import session_of
 from . import CONNECTION_HEADER, JSON, SESSION_HEADER, headers, log
 from .body import TooLarge, read_body
 from .refusals import Refused, hanging_up
-from .scopes import Scope, session_of
 from .settings import AgentFactory, Settings
+from .streams import Scope
 from .table import Entry, Table, gone
 from .transport import StreamsTransport
 
@@ -135,7 +136,7 @@ class Posting:
         self, request: Request, transport: StreamsTransport, message: jsonrpc.Request | jsonrpc.Notification
     ) -> Scope:
         """The session that a message is about. Raises Refused where header and params do not agree."""
-        given, named = headers.session_id(request.headers), session_of(message.params)
+        given, named = headers.session_id(request.headers), session_of(message.params) or None
         if named is not None and given is None:
             raise _invalid(message, f"{SESSION_HEADER} is missing, though params name a session")
         if named is not None and not headers.names(request.headers, named):

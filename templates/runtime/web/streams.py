@@ -11,6 +11,8 @@ from ..transports import Congestion
 BURST = 64 * 1024
 """Bytes of frames that go out in one piece, which is what a broken stream may lose."""
 COMMENT = b": keep-alive\n\n"
+Scope = str | None
+"""Whose a stream is: a session's, or the connection's (None)."""
 
 
 class Stream:

@@ -9,8 +9,8 @@ import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from .. import door
 from ..connection import GRACE, Connection
-from ..door import served
 from ..errors import ConnectionClosed
 from ..routing import Handler
 from . import log
@@ -54,6 +54,7 @@ class Table:
         self._mark = secrets.token_hex(4)
         self._entries: dict[str, Entry] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._coming = 0
         self.closing = False
         self.watched = False
         """Whether somebody says when the server stops."""
@@ -65,8 +66,18 @@ class Table:
         """Raises Refused where no further connection may be opened."""
         if self.closing:
             raise Refused(503, "the server is shutting down")
-        if len(self._entries) >= self._settings.max_connections:
+        if len(self._entries) + self._coming >= self._settings.max_connections:
             raise Refused(503, "too many connections", headers={"Retry-After": "10"})
+
+    @contextlib.contextmanager
+    def room(self) -> Iterator[None]:
+        """Keep a place free for a connection that takes its time to be opened. Raises Refused."""
+        self.make_room()
+        self._coming += 1
+        try:
+            yield
+        finally:
+            self._coming -= 1
 
     def new_id(self) -> str:
         return f"{self._mark}-{secrets.token_hex(16)}"
@@ -88,9 +99,8 @@ class Table:
         self._let_expire(entry)
         return entry
 
-    async def serve(self, identity: str, transport: SocketTransport, principal: Any, agents: Sequence[Handler]) -> None:
-        """`open`, and wait for the end."""
-        entry = self.open(identity, transport, principal, agents)
+    async def served(self, entry: Entry) -> None:
+        """Wait for the end of a connection, which ends with whoever waits."""
         assert entry.task is not None
         if self.closing:
             self.drop(entry, "the server is shutting down")
@@ -102,7 +112,7 @@ class Table:
     async def _serve(self, entry: Entry, agents: Sequence[Handler]) -> None:
         settings = self._settings
         try:
-            async with served(
+            async with door.served(
                 entry.transport,
                 agents,
                 strict=settings.strict,

@@ -12,6 +12,7 @@ import pytest
 from acp_bindings import proxy, v2
 from acp_bindings.runtime import forwarding
 from acp_bindings.runtime.door import agents_of, served
+from acp_bindings.runtime.errors import ProtocolError
 from acp_bindings.runtime.opening import opened
 from acp_bindings.runtime.transports.memory import MemoryTransport
 from acp_bindings.runtime.transports.process import ProcessTransport
@@ -211,6 +212,28 @@ def test_a_message_over_the_limit_is_answered_for(caplog: pytest.LogCaptureFixtu
 
     run(test)
     assert "over the limit" in caplog.text and "xxx" not in caplog.text
+
+
+def test_an_answer_over_the_limit_to_a_call_of_its_own() -> None:
+    repeat = "\n".join([
+        "import sys, json",
+        "for line in sys.stdin:",
+        "    message = json.loads(line)",
+        "    answer = {'jsonrpc': '2.0', 'id': message['id'], 'result': {'text': 'x' * message['params']['size']}}",
+        "    print(json.dumps(answer), flush=True)",
+    ])  # fmt: skip
+
+    async def test() -> None:
+        client, client_side = MemoryTransport.pair(1000)
+        agent = await ProcessTransport.spawn(sys.executable, "-c", repeat, limit=1000)
+        async with proxy.joined(client_side, agent) as link:
+            end = End(client)
+            with pytest.raises(ProtocolError, match="over the limit"):
+                await link.request("agent", "a", {"size": 2000})
+            end.send(request(1, "a", size=1))
+            assert await end.receive() == result(1, {"text": "x"})
+
+    run(test)
 
 
 def test_what_one_side_takes_and_the_other_does_not() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from acp_bindings import proxy, v2
-from acp_bindings.runtime.errors import DecodeError, RequestError
+from acp_bindings.runtime.errors import DecodeError, ProtocolError, RequestError
 
 from tests.package.proxy.ends import Between, between, error, notification, request, result
 from tests.support.aio import run
@@ -341,6 +341,30 @@ def test_one_that_fails_while_it_waits(caplog: pytest.LogCaptureFixture) -> None
     assert "a secret" in caplog.text
 
 
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("data", [object(), float("nan"), "\ud800"])
+def test_an_error_that_cannot_be_sent(data: Any, waits: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """Who asked gets an answer all the same, and what comes behind passes."""
+
+    def broken(direction: str, message: proxy.Passing) -> Any:
+        if message.id == 1:
+            raise RequestError(-7, "a secret", data)
+        return message
+
+    async def late(direction: str, message: proxy.Passing) -> Any:
+        await asyncio.sleep(0)
+        return broken(direction, message)
+
+    async def test() -> None:
+        async with between(late if waits else broken) as (client, agent, _):
+            client.send(PROMPT, NEXT)
+            assert await agent.receive() == NEXT
+            assert await client.receive() == error(1, -32603, "internal error")
+
+    run(test)
+    assert "a secret" in caplog.text
+
+
 # What the proxy asks itself.
 
 
@@ -419,5 +443,23 @@ def test_an_interceptor_may_ask_and_wait(side: str) -> None:
             assert await agent.receive() == request(1, "session/prompt", allowed=True)
             for _ in range(20):
                 assert (await agent.receive())["method"] == "n"
+
+    run(test)
+
+
+@pytest.mark.parametrize(
+    "answer", [b'{"jsonrpc":"2.0","id":ID,"result":{"a":x}}', b'{"jsonrpc":"1.0","id":ID,"result":{}}']
+)
+def test_an_answer_to_its_own_call_that_cannot_be_read(answer: bytes) -> None:
+    """It ends the call, and is nothing that the other side is told of."""
+
+    async def test() -> None:
+        async with between() as (client, agent, link):
+            asking = asyncio.create_task(link.request("agent", "a"))
+            identity = (await agent.receive())["id"]
+            agent.send(answer.replace(b"ID", b'"%b"' % identity.encode()), request(1, "x"))
+            with pytest.raises(ProtocolError, match="cannot be read"):
+                await asking
+            assert await client.receive() == request(1, "x")
 
     run(test)

@@ -466,3 +466,24 @@ def test_what_is_no_update_is_refused_by_name() -> None:
     run(main)
     assert told[:2] == ["str is no update of a session", "NoneType is no update of a session"]
     assert "TextContent" in told[2]
+
+
+@over_versions
+def test_a_turn_that_loses_another_connection(version: str) -> None:
+    """An agent that is another agent's client: when that one dies, it is a failure like any other."""
+    number, module = VERSIONS[version]
+
+    async def turn(session: Any, prompt: Any) -> None:
+        raise module.ConnectionClosed("the secret helper is gone", 1)
+
+    async def main() -> None:
+        async with speaking(agent_of(module, turn), module) as agent, agent.session("/x") as session:
+            if number == 2:
+                done = await session.prompt("hi", timeout=10)
+                assert (done.stop_reason, done.error.code) == ("error", -32603)
+                assert "secret" not in str(done.error)
+            else:
+                with pytest.raises(v2.RequestError, match="internal error"):
+                    await session.prompt("hi", timeout=10)
+
+    run(main)

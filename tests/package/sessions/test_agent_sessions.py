@@ -19,6 +19,7 @@ from tests.package.sessions.agents import (
     call,
     echo,
     endless,
+    newer,
     over_versions,
     short,
     speaking,
@@ -431,5 +432,43 @@ def test_what_it_advertises(version: str) -> None:
                 assert "delete" in able["capabilities"]["session"]
         mine = module.AgentCapabilities()
         assert agent_of(module, echo, capabilities=mine).capabilities is mine
+
+    run(main)
+
+
+@newer
+def test_what_is_said_while_history_is_told_comes_after_it(version: str) -> None:
+    """The replay of a message begins with nothing: what came before that would be gone."""
+    module = VERSIONS[version][1]
+    said, reading, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    wire = {"cwd": "/x", "replayFrom": {"type": "start"}}
+
+    class Store(MemoryStore):
+        async def history(self, session_id: str) -> list[bytes]:
+            found = await super().history(session_id)
+            reading.set()
+            await go_on.wait()
+            return found
+
+    async def turn(session: Any, prompt: Any) -> None:
+        await session.say("one ")
+        said.set()
+        await reading.wait()
+        await session.say("two")
+
+    async def main() -> None:
+        agent_object = agent_of(module, turn, store=Store())
+        async with speaking(agent_object, module) as agent, agent.session("/x") as session:
+            prompting = asyncio.create_task(drained(session.prompt("hi")))
+            await said.wait()
+            start = module.convert(wire | {"sessionId": session.id}, module.ResumeSessionRequest)
+            resuming = asyncio.create_task(agent.session_resume(start))
+            await reading.wait()
+            for _ in range(20):
+                await asyncio.sleep(0)
+            go_on.set()
+            await resuming
+            await prompting
+            assert [one.text for one in session.state.messages.values()] == ["hi", "one two"]
 
     run(main)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 from collections.abc import Callable
@@ -162,6 +163,42 @@ def test_a_session_answers_with_its_policy(version: str) -> None:
             agent.session("/x", permissions=permissions.allow_once) as session,
         ):
             assert (await session.prompt("hi")).stop_reason == "end_turn"
+
+    run(main)
+
+
+@over_versions
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_question_right_behind_the_answer_that_opens_a_session(version: str, slow: bool) -> None:
+    """The session is the policy's from the answer on, also where updates before it have to be handled first."""
+    module = VERSIONS[version][1]
+    settled = asyncio.Event()
+
+    class Client(module.Client):  # type: ignore[misc,name-defined]  # of which profile is open
+        async def session_update(self, notification: Any, context: Any) -> None:
+            for _ in range(10 if slow else 0):
+                await asyncio.sleep(0)
+
+    async def script(peer: Peer) -> None:
+        request = await peer.expect("session/new")
+        # All of it is there before the client reads any.
+        await peer.say("first")
+        await peer.answer(request, sessionId=peer.session)
+        assert await peer.outcome(await peer.ask()) == {"outcome": "selected", "optionId": "yes"}
+        settled.set()
+        # One that is not the session's waits for nobody, not even while another session is being opened.
+        request = await peer.expect("session/new")
+        assert (await peer.outcome(await peer.ask(sessionId="t")))["code"] == -32601
+        await peer.answer(request, sessionId="t")
+
+    async def main() -> None:
+        async with (
+            talking(script, version, client=Client()) as agent,
+            agent.session("/x", permissions=permissions.allow_once),
+        ):
+            await settled.wait()
+            async with agent.session("/x", permissions=permissions.allow_once):
+                pass
 
     run(main)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from acp_bindings import v1, v2
-from acp_bindings.runtime.sessions.state import _RULES
+from acp_bindings.runtime.sessions.rules import RULES
 from acp_bindings.v2 import unstable
 
 from tests.package.codec.profiles import profiles
@@ -25,12 +25,12 @@ def test_every_variant_of_every_schema_has_a_rule(name: str) -> None:
         one["properties"]["sessionUpdate"]["const"] for one in branches if "const" in one["properties"]["sessionUpdate"]
     }
     assert len(tags) >= 14
-    assert tags - _RULES.keys() == set()
+    assert tags - RULES.keys() == set()
 
 
 def test_every_rule_is_some_schemas() -> None:
     known = json.dumps([one.schema for one in profiles().values()])
-    assert [tag for tag in _RULES if f'"{tag}"' not in known] == []
+    assert [tag for tag in RULES if f'"{tag}"' not in known] == []
 
 
 # messages

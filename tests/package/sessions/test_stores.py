@@ -227,6 +227,50 @@ async def _so_far(session: Any) -> Any:
         yield await anext(session.updates())
 
 
+class SlowStore(MemoryStore):
+    """Takes its time to write, as one over a network, and gives up when it is cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writing = asyncio.Event()
+        self.go_on = asyncio.Event()
+
+    async def append(self, session_id: str, updates: Any) -> None:
+        self.writing.set()
+        await self.go_on.wait()
+        await super().append(session_id, updates)
+
+
+def test_a_turn_that_is_cancelled_while_it_is_written_down() -> None:
+    """What the client has seen is history."""
+    store = SlowStore()
+
+    class Agent(v2.SessionAgent):
+        async def turn(self, session: v2.AgentSession, prompt: list[v2.ContentBlock]) -> None:
+            await session.say("before")
+            await session.save()
+
+    async def main() -> None:
+        async with memory.connect(Agent(store=store), client=v2.Client()) as agent:
+            store.go_on.set()
+            async with agent.session("/x") as session:
+                store.writing.clear()
+                store.go_on.clear()
+                turn = session.prompt("hi")
+                ending = asyncio.create_task(drained(turn))
+                await store.writing.wait()
+                await turn.cancel()
+                for _ in range(20):
+                    await asyncio.sleep(0)
+                store.go_on.set()
+                await ending
+                assert turn.stop_reason == "cancelled"
+                kept = [msgspec.json.decode(one)["sessionUpdate"] for one in await store.history(session.id)]
+                assert kept == ["user_message", "agent_message_chunk"]
+
+    run(main)
+
+
 class FailingStore(MemoryStore):
     """Cannot write for a while, as a full disk."""
 

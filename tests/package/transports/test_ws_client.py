@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import logging
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from acp_bindings import v2, ws
 from acp_bindings.runtime.errors import ConnectionClosed, HttpError
+from acp_bindings.runtime.transports.ws import WebSocketTransport
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
@@ -493,6 +495,40 @@ def test_writing_waits_while_the_other_side_reads_nothing() -> None:
         assert len(came) == count
 
     run(test)
+
+
+def test_a_server_that_dies_while_nothing_more_is_read_of_it() -> None:
+    """It asks without ever reading the answers, until reading stops; then it is gone."""
+
+    async def flood(server: ServerConnection) -> None:
+        for identity in itertools.count():
+            await server.send(json.dumps({"jsonrpc": "2.0", "id": identity, "method": "_no/" + "x" * 50_000}))
+
+    async def talk(server: ServerConnection) -> None:
+        await welcome(server)
+        server.transport.pause_reading()
+        await opened.wait()
+        flooding = asyncio.create_task(flood(server))
+        while transports[0]._gate.is_set():
+            await asyncio.sleep(0.001)
+        flooding.cancel()
+        server.transport.abort()
+
+    transports: list[WebSocketTransport] = []
+    opened = asyncio.Event()
+
+    async def test() -> None:
+        async with (
+            serving(talk, max_size=None, compression=None) as url,
+            ws.connect(url, client=Client(), max_output=1000, ping_interval=None) as agent,
+        ):
+            transports.append(agent.connection.transport)
+            opened.set()
+            with pytest.raises(v2.ConnectionClosed):
+                await agent.extension_request("_test/echo")
+            await agent.connection.wait_closed()
+
+    run(test, guard=20)
 
 
 def test_nothing_is_left_behind() -> None:

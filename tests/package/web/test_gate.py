@@ -123,6 +123,23 @@ def test_a_page_of_an_allowed_origin_may_read_what_it_needs() -> None:
     run(test)
 
 
+def test_an_allowed_origin_is_one_however_it_is_written() -> None:
+    """A page that may come in may read what it gets, and send the header that an authenticator of one's own wants."""
+
+    async def test() -> None:
+        async with served(allowed_origins=["HTTPS://Chat.example:443/"]) as (_, peer):
+            preflight = {
+                "Origin": "https://chat.example",
+                "Access-Control-Request-Method": "POST",
+                "Access-Control-Request-Headers": "x-secret-key",
+            }
+            assert (await peer.client.options(peer.url, headers=preflight)).status_code == 200
+            answer = await peer.client.post(peer.url, json=INITIALIZE, headers={"Origin": "https://chat.example"})
+            assert answer.headers["access-control-allow-origin"] == "https://chat.example"
+
+    run(test)
+
+
 @pytest.mark.parametrize(
     ("given", "may"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import logging
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ import pytest
 import websockets
 from acp_bindings import http
 from acp_bindings.runtime.web.app import AcpApp
+from acp_bindings.runtime.web.socket import SocketTransport
 from websockets.asyncio.client import ClientConnection
 
 from tests.package.connection.agents import SESSION
@@ -308,5 +310,91 @@ def test_nobody_reads_and_the_agent_waits() -> None:
             assert (await hear(socket))["id"] == 1
             # What is on the way fills the buffers of both ends, a fraction of 30 MB.
             assert ahead < 1500
+
+    run(test)
+
+
+def test_a_client_that_dies_while_nothing_more_is_read_of_it() -> None:
+    """It asks without ever reading the answers, until reading stops; then it is gone."""
+
+    async def test() -> None:
+        family = Family()
+        async with connected(factory=family, max_output=1000) as (app, dial):
+            tasks = len(asyncio.all_tasks())
+            async with dial(max_queue=1, compression=None) as socket:
+                await say(socket, INITIALIZE)
+                await hear(socket)
+                socket.transport.pause_reading()
+                (entry,) = app.connections._entries.values()
+                assert isinstance(entry.transport, SocketTransport)
+                reading = entry.transport._reading
+
+                async def flood() -> None:
+                    for identity in itertools.count():
+                        await say(socket, {"jsonrpc": "2.0", "id": identity, "method": "_no/" + "x" * 50_000})
+
+                flooding = asyncio.create_task(flood())
+                await until(lambda: not reading.is_set())
+                flooding.cancel()
+                socket.transport.abort()
+            await until(lambda: len(app.connections) == 0 and len(asyncio.all_tasks()) <= tasks)
+
+    run(test, guard=20)
+    assert left() == {}
+
+
+def test_a_server_that_tells_of_the_end_to_who_sends() -> None:
+    """ASGI lets `send` raise OSError once the client is gone; reading may have paused just then."""
+
+    async def test() -> None:
+        app = http.app(Counting, max_output=1000)
+        coming: asyncio.Queue[Any] = asyncio.Queue()
+        gone = asyncio.Event()
+
+        async def send(message: Any) -> None:
+            if message["type"] == "websocket.send" and "_no/" in message["text"]:
+                await gone.wait()
+                raise OSError("the client is gone")
+
+        scope = {"type": "websocket", "path": "/acp", "headers": [], "server": ("127.0.0.1", 1), "subprotocols": []}
+        coming.put_nowait({"type": "websocket.connect"})
+        coming.put_nowait({"type": "websocket.receive", "text": json.dumps(INITIALIZE)})
+        frame = {"jsonrpc": "2.0", "id": 1, "method": "_no/" + "x" * 5000}
+        coming.put_nowait({"type": "websocket.receive", "text": json.dumps(frame)})
+        serving = asyncio.create_task(app(scope, coming.get, send))
+        await until(lambda: len(app.connections) == 1)
+        (entry,) = app.connections._entries.values()
+        assert isinstance(entry.transport, SocketTransport)
+        reading = entry.transport._reading
+        await until(lambda: not reading.is_set())
+        gone.set()
+        coming.put_nowait({"type": "websocket.disconnect", "code": 1006})
+        await serving
+        assert len(app.connections) == 0
+
+    run(test, guard=20)
+
+
+def test_the_limit_of_connections_holds_for_upgrades_at_once() -> None:
+    async def test() -> None:
+        ready = asyncio.Event()
+
+        async def factory() -> Counting:
+            waiting.append(1)
+            await ready.wait()
+            return Counting()
+
+        waiting: list[int] = []
+        async with connected(factory=factory, max_connections=2) as (app, dial):
+            dialling = [asyncio.ensure_future(dial()) for _ in range(3)]
+            await until(lambda: len(waiting) == 3 or any(one.done() for one in dialling))
+            ready.set()
+            found = await asyncio.gather(*dialling, return_exceptions=True)
+            refused = [one for one in found if isinstance(one, websockets.InvalidStatus)]
+            assert [one.response.status_code for one in refused] == [503]
+            assert len(app.connections) == 2
+            for one in found:
+                if isinstance(one, ClientConnection):
+                    await one.close()
 
     run(test)

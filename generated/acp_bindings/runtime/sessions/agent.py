@@ -15,7 +15,8 @@ from ..errors import ConnectionClosed, RequestError
 from ..models import UnknownVariant
 from ..routing import Handler
 from .hosted import AgentSession, Block, now
-from .listing import cursor, listed, read_cursor
+from .listing import cursor_of, listed, read_cursor
+from .options import config_id_of, fits
 from .stores import PAGE, MemoryStore, SessionRecord, SessionStore
 from .words import Words, new_id
 
@@ -109,7 +110,7 @@ class SessionAgent(Handler, Generic[S, Block]):
         found = await self.store.page(cwd, after, PAGE + 1)
         wire: dict[str, Any] = {"sessions": [listed(one) for one in found[:PAGE]]}
         if len(found) > PAGE:
-            wire["nextCursor"] = cursor(found[PAGE - 1])
+            wire["nextCursor"] = cursor_of(found[PAGE - 1])
         return convert(wire, self._words.result("session/list"))
 
     async def session_close(self, request: Any, context: Context) -> Any:
@@ -133,11 +134,11 @@ class SessionAgent(Handler, Generic[S, Block]):
 
     async def session_set_config_option(self, request: Any, context: Context) -> Any:
         session = self._live(request.session_id)
-        option = next((one for one in session.config_options if _config_id(one) == request.config_id), None)
+        option = next((one for one in session.config_options if config_id_of(one) == request.config_id), None)
         if option is None:
             raise RequestError(jsonrpc.INVALID_PARAMS, f"no configuration option {request.config_id!r}")
         value = request.value
-        if not _fits(option, value):
+        if not fits(option, value):
             raise RequestError(jsonrpc.INVALID_PARAMS, f"not a value of {request.config_id!r}: {value!r:.80}")
         before, option.current_value = option.current_value, value
         try:
@@ -184,9 +185,10 @@ class SessionAgent(Handler, Generic[S, Block]):
             try:
                 reason = await session._work(self.turn(session, prompt))
                 idle = self._words.idle(reason)
-            except ConnectionClosed:
-                raise
             except Exception as error:
+                if isinstance(error, ConnectionClosed) and session.is_lost:
+                    raise
+                # Another connection's end is a failure like any other: the client waits for the turn's.
                 idle = self._words.failed(error, session.id)
             await session._tell(idle, False)
         finally:
@@ -286,16 +288,3 @@ def _able(opening: Any) -> Any:
     if opening.version > 1:
         wire["info"] = {"name": "", "version": ""}
     return getattr(convert(wire, opening.response), opening.agent_capabilities)
-
-
-def _config_id(option: Any) -> Any:
-    """An option's id, which the versions spell differently."""
-    return option.config_id if hasattr(option, "config_id") else getattr(option, "id", None)
-
-
-def _fits(option: Any, value: Any) -> bool:
-    """Whether a value is one that an option can have: one on its list, or a boolean."""
-    listed = getattr(option, "options", None)
-    if listed is None:
-        return isinstance(value, bool) and isinstance(getattr(option, "current_value", None), bool)
-    return any(value == one.value for entry in listed for one in getattr(entry, "options", [entry]))

@@ -1,4 +1,4 @@
-"""Pages of sessions, for `session/list`."""
+"""How sessions are listed, a page at a time. A cursor names the last session of a page: no state is kept for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from .stores import SessionRecord
 
 
 def listed(record: SessionRecord) -> dict[str, Any]:
-    """A session in the answer to `session/list`, as on the wire."""
     wire: dict[str, Any] = {
         "sessionId": record.session_id,
         "cwd": record.cwd,
@@ -22,13 +21,11 @@ def listed(record: SessionRecord) -> dict[str, Any]:
     return wire if record.title is None else {**wire, "title": record.title}
 
 
-def cursor(record: SessionRecord) -> str:
-    """Where the page after this session begins."""
+def cursor_of(record: SessionRecord) -> str:
     return base64.urlsafe_b64encode(json.dumps([record.updated_at, record.session_id]).encode()).decode()
 
 
 def read_cursor(text: str) -> SessionRecord:
-    """A record in the place that a cursor names. Raises RequestError (-32602)."""
     try:
         updated_at, session_id = json.loads(base64.urlsafe_b64decode(text))
         return SessionRecord(session_id=str(session_id), cwd="", updated_at=str(updated_at))

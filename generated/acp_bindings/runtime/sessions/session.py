@@ -14,7 +14,8 @@ from .. import jsonrpc
 from ..codec import convert
 from ..errors import AcpError, ConnectionClosed
 from .ending import Ending
-from .state import SessionState, activity_of
+from .rules import activity_of
+from .state import SessionState
 from .turns import Turn, Update
 
 if TYPE_CHECKING:

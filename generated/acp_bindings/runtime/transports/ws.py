@@ -75,6 +75,7 @@ class WebSocketTransport:
         self._paused_since_ping = False
         self._receiver: Receiver | None = None
         self._tasks: list[asyncio.Task[None]] = []
+        self._gone = False
         self._lost: ConnectionClosed | None = None
         self._closed = False
 
@@ -138,10 +139,12 @@ class WebSocketTransport:
         return self._size > self._max_output
 
     async def drain(self) -> None:
-        while self._size > self._max_output and self._lost is None:
+        while self._size > self._max_output and not self._gone and self._lost is None:
             await self._room.wait()
         if self._lost is not None:
             raise self._lost.again()
+        if self._gone:
+            raise ConnectionClosed("the connection broke off")
 
     def pause(self) -> None:
         self._gate.clear()
@@ -162,6 +165,9 @@ class WebSocketTransport:
                     if self._size <= self._max_output:
                         self._room.clear()
                 self._written.set()
+        # Reading learns of it too, and knows more; but it may have paused until there is room again.
+        self._gone = True
+        self._room.clear()
 
     async def _read(self, receiver: Receiver) -> None:
         try:

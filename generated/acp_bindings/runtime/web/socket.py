@@ -141,7 +141,9 @@ class SocketTransport:
                 try:
                     await self._websocket.send_text(frame.decode())
                 except WebSocketDisconnect:
-                    # Reading learns of it too, and knows more.
+                    # Reading learns of it too, and knows more; but it may have paused until there is room again.
+                    self._gone = True
+                    self._room.clear()
                     return
                 self._frames.popleft()
                 self._size -= len(frame)

@@ -9,9 +9,9 @@ from .. import jsonrpc
 from ..errors import ConnectionClosed
 from ..transports import Congestion, Receiver, oversized
 from ..transports.lines import Oversized
-from .scopes import Scope, cancelled_by, read_outgoing, session_of
+from ..transports.outline import Outline, given_up, outline, read_id
 from .settings import Settings
-from .streams import Reader, Stream
+from .streams import Reader, Scope, Stream
 
 FLUSH = 2.0
 """Seconds that closing waits for open streams to take what is left for them."""
@@ -97,11 +97,11 @@ class StreamsTransport:
             raise ConnectionClosed("the connection was closed here")
         if len(frame) > self.limit:
             raise oversized(frame, self.limit)
-        message = read_outgoing(frame)
-        if isinstance(message.method, str):
-            scope = self._scope(message.id, message.method, message.params)
+        seen = outline(frame)
+        if seen.method:
+            scope = self._scope(seen, frame)
         else:
-            identity = message.id if isinstance(message.id, int | str) else None
+            identity = seen.identity
             waiter = self._inline.pop(identity, None)
             if waiter is not None:
                 if not waiter.done():
@@ -119,13 +119,13 @@ class StreamsTransport:
         self._full = stream
         return True
 
-    def _scope(self, identity: object, method: str, params: jsonrpc.RawJson) -> Scope:
-        if method == jsonrpc.CANCEL:
+    def _scope(self, seen: Outline, frame: bytes) -> Scope:
+        if seen.method == jsonrpc.CANCEL:
             # It must not overtake what it cancels.
-            return self._asked.pop(cancelled_by(params), None)
-        scope = session_of(params)
-        if isinstance(identity, int | str):
-            self._asked[identity] = scope
+            return self._asked.pop(read_id(given_up(frame)), None)
+        scope = seen.session or None
+        if seen.is_request:
+            self._asked[seen.identity] = scope
         return scope
 
     async def drain(self) -> None:
