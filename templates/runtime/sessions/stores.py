@@ -7,11 +7,14 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import msgspec
 
+BUSY = 30.0
+"""Seconds that one process waits for another that writes to the same file."""
 PAGE = 50
 """Sessions in one answer to `session/list`."""
 
@@ -115,13 +118,25 @@ class SqliteStore:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Opens the file, and makes it where there is none. Raises sqlite3.Error."""
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(path, check_same_thread=False, timeout=30)
+        self._database = sqlite3.connect(path, check_same_thread=False, timeout=BUSY)
         try:
-            self._database.execute("pragma journal_mode = wal")
-            self._database.executescript(_SCHEMA)
+            self._prepare()
         except sqlite3.Error:
             self._database.close()
             raise
+
+    def _prepare(self) -> None:
+        """Make the tables. SQLite waits for other processes everywhere but in changing the journal's mode."""
+        until = time.monotonic() + BUSY
+        while True:
+            try:
+                self._database.execute("pragma journal_mode = wal")
+                self._database.executescript(_SCHEMA)
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Close the file. Idempotent."""
