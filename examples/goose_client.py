@@ -42,7 +42,8 @@ async def main(goose: str, prompt: str) -> None:
     # GOOSE_MODE makes it ask; by itself it approves every tool call.
     arguments = ("acp", "--with-builtin", "developer")
     async with stdio.connect(goose, *arguments, client=client, env={"GOOSE_MODE": "approve"}) as agent:
-        print(f"[agent] {agent.initialized.agent_info.name} {agent.initialized.agent_info.version}")
+        if info := agent.initialized.agent_info:
+            print(f"[agent] {info.name} {info.version}")
         async with agent.session(Path.cwd(), permissions=ask) as session:
             turn = session.prompt(prompt)
             async for update in turn:

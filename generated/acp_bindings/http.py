@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
 from .runtime.opening import dialled, with_older
-from .runtime.routing import Handler
+from .runtime.remote import Calls, Remote
 from .runtime.web import settings as defaults
 from .runtime.web.settings import AgentFactory, Authenticator
 
@@ -27,11 +27,14 @@ if TYPE_CHECKING:
     from .runtime.web.app import AcpApp
 
 
+R = TypeVar("R", bound=Remote)
+
+
 @contextlib.asynccontextmanager
 async def connect(
     url: str,
     *,
-    client: Handler | Sequence[Handler],
+    client: Calls[R] | Sequence[Calls[R]],
     headers: Mapping[str, str] | None = None,
     httpx_client: httpx.AsyncClient | None = None,
     versions: Sequence[int] | None = None,
@@ -46,7 +49,7 @@ async def connect(
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     max_output: int = MAX_OUTPUT,
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[R]:
     """Connect to an agent's server; gives the `RemoteAgent` of the version agreed on.
 
     `headers` go with every request, whatever a server wants to let us in. Cookies that the server sets are sent back,

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import TypeVar
 
 from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
 from .runtime.door import agents_of, served
 from .runtime.opening import opened, with_older
+from .runtime.remote import Calls, Remote
 from .runtime.routing import Handler
 from .runtime.transports.memory import MemoryTransport
+
+R = TypeVar("R", bound=Remote)
 
 
 @contextlib.asynccontextmanager
 async def connect(
     agent: Handler | Sequence[Handler],
     *,
-    client: Handler | Sequence[Handler],
+    client: Calls[R] | Sequence[Calls[R]],
     versions: Sequence[int] | None = None,
     strict: bool = True,
     timeout: float | None = None,
@@ -33,7 +36,7 @@ async def connect(
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     max_output: int = MAX_OUTPUT,
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[R]:
     """Connect a client to an agent; gives the `RemoteAgent` of the version agreed on.
 
     `agent` and `client` may be lists, one object for each protocol version. `versions` are those that may be asked for,

@@ -12,21 +12,24 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
 from .runtime.door import agents_of, served
 from .runtime.opening import dialled, with_older
+from .runtime.remote import Calls, Remote
 from .runtime.routing import Handler
 from .runtime.transports.process import ProcessTransport
 from .runtime.transports.stdio import OwnStreams
+
+R = TypeVar("R", bound=Remote)
 
 
 @contextlib.asynccontextmanager
 async def connect(
     command: str,
     *args: str,
-    client: Handler | Sequence[Handler],
+    client: Calls[R] | Sequence[Calls[R]],
     versions: Sequence[int] | None = None,
     env: Mapping[str, str] | None = None,
     cwd: str | os.PathLike[str] | None = None,
@@ -39,7 +42,7 @@ async def connect(
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     max_output: int = MAX_OUTPUT,
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[R]:
     """Start an agent and connect to it; gives the `RemoteAgent` of the version agreed on.
 
     `env` is added to this process's environment. Each line of the agent's stderr goes to `on_stderr`, else to the log

@@ -10,18 +10,20 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from http.cookiejar import CookieJar
-from typing import Any
+from typing import TypeVar
 
 from .runtime.connection import MAX_IN_FLIGHT, MAX_MESSAGE, MAX_OUTPUT, MAX_QUEUED, Observer
 from .runtime.opening import dialled, with_older
-from .runtime.routing import Handler
+from .runtime.remote import Calls, Remote
+
+R = TypeVar("R", bound=Remote)
 
 
 @contextlib.asynccontextmanager
 async def connect(
     url: str,
     *,
-    client: Handler | Sequence[Handler],
+    client: Calls[R] | Sequence[Calls[R]],
     headers: Mapping[str, str] | None = None,
     subprotocols: Sequence[str] | None = None,
     cookies: CookieJar | None = None,
@@ -36,7 +38,7 @@ async def connect(
     max_in_flight: int = MAX_IN_FLIGHT,
     max_queued: int = MAX_QUEUED,
     max_output: int = MAX_OUTPUT,
-) -> AsyncIterator[Any]:
+) -> AsyncIterator[R]:
     """Connect to an agent's server; gives the `RemoteAgent` of the version agreed on.
 
     `http` in the URL stands for `ws`. `headers` go with the upgrade, whatever a server wants to let us in; no

@@ -141,6 +141,11 @@ class Handler:
     capabilities: Any = None
     auth_methods: Any = ()
 
+    if TYPE_CHECKING:
+
+        def _caller(self) -> Any:
+            """What it is connected with; each generated class says which caller that is."""
+
     def __init__(self, *, info: Any = None, capabilities: Any = None, auth_methods: Any = None) -> None:
         if info is not None:
             self.info = info

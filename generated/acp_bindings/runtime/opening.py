@@ -41,7 +41,7 @@ class SpeaksOlderError(Exception):
         self.client = client
 
 
-def with_older(clients: Handler | Sequence[Handler], versions: Sequence[int] | None) -> list[Handler]:
+def with_older(clients: Any, versions: Sequence[int] | None) -> list[Handler]:
     """The clients to negotiate with, newest first; an older version that was not given gets a bare client.
 
     `versions` restricts them. Raises ValueError when nothing is left, TypeError for what is no client.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from .checking import refuse_wrong
 from .routing import Kind, MethodSpec, Side
@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from .connection import Connection
     from .needs import StateOf
     from .sessions.inbox import Inbox
+
+
+R_co = TypeVar("R_co", bound="Remote", covariant=True)
+
+
+class Calls(Protocol[R_co]):
+    """A handler, as type checkers see whom it is connected with: its caller for the other side is an R."""
+
+    def _caller(self) -> R_co: ...
 
 
 class Remote:

@@ -613,6 +613,8 @@ class Agent(Handler):
         info: Implementation | None
         capabilities: AgentCapabilities | None
 
+        def _caller(self) -> RemoteClient: ...
+
     async def initialize(self, request: InitializeRequest, context: Context) -> InitializeResponse:
         """Answers with this agent's `info`, `capabilities` and `auth_methods`."""
         from ..runtime.opening import welcome
@@ -722,6 +724,8 @@ class Client(Handler):
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: ClientCapabilities | None
+
+        def _caller(self) -> RemoteAgent: ...
 
     @stub
     async def fs_write_text_file(self, request: WriteTextFileRequest, context: Context) -> WriteTextFileResponse:

@@ -463,6 +463,8 @@ class Agent(Handler):
         info: Implementation | None
         capabilities: AgentCapabilities | None
 
+        def _caller(self) -> RemoteClient: ...
+
     async def initialize(self, request: InitializeRequest, context: Context) -> InitializeResponse:
         """Answers with this agent's `info`, `capabilities` and `auth_methods`."""
         from ..runtime.opening import welcome
@@ -565,6 +567,8 @@ class Client(Handler):
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: ClientCapabilities | None
+
+        def _caller(self) -> RemoteAgent: ...
 
     @stub
     async def session_request_permission(

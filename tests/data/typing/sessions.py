@@ -81,4 +81,11 @@ async def serve() -> None:
     agents: list[Any] = [MyAgent(info=v2.Implementation(name="a", version="1")), Experimental()]
     await stdio.serve(agents)
     async with memory.connect(MyAgent(), client=v2.Client()) as agent:
-        assert_type(agent, Any)
+        assert_type(agent, v2.RemoteAgent)
+    async with memory.connect(MyAgent(), client=v1.Client()) as older:
+        assert_type(older, v1.RemoteAgent)
+    async with memory.connect(MyAgent(), client=unstable.Client()) as newest:
+        assert_type(newest, unstable.RemoteAgent)
+    async with memory.connect(MyAgent(), client=[v2.Client(), v1.Client()]) as either:
+        if isinstance(either, v1.RemoteAgent):
+            assert_type(either, v1.RemoteAgent)

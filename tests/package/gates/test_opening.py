@@ -118,6 +118,7 @@ def test_gates_are_on_and_may_be_turned_off(link: Link) -> None:
 def test_v1_goes_by_its_own_names() -> None:
     async def test() -> None:
         async with memory.connect(AGENTS["older"](), client=[Recorder(), OlderRecorder()]) as agent:
+            assert isinstance(agent, v1.RemoteAgent)
             with pytest.raises(CapabilityError) as caught:
                 await agent.session_load(v1.LoadSessionRequest(session_id=SESSION, cwd="/w", mcp_servers=[]))
             assert caught.value.missing == ("agentCapabilities.loadSession",)

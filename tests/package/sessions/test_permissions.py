@@ -286,7 +286,8 @@ def asking(module: Any, answers: list[Any], ask: Callable[[Any], Any]) -> list[A
             return module.convert({"outcome": next(left)}, module.RequestPermissionResponse)
 
     async def main() -> None:
-        async with memory.connect(Agent(), client=Client(), strict=False) as agent, agent.session("/x") as session:
+        client: Any = Client()
+        async with memory.connect(Agent(), client=client, strict=False) as agent, agent.session("/x") as session:
             turn = await session.prompt("hi")
             assert turn.stop_reason == "end_turn"
 

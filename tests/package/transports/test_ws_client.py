@@ -522,7 +522,9 @@ def test_a_server_that_dies_while_nothing_more_is_read_of_it() -> None:
             serving(talk, max_size=None, compression=None) as url,
             ws.connect(url, client=Client(), max_output=1000, ping_interval=None) as agent,
         ):
-            transports.append(agent.connection.transport)
+            transport = agent.connection.transport
+            assert isinstance(transport, WebSocketTransport)
+            transports.append(transport)
             opened.set()
             with pytest.raises(v2.ConnectionClosed):
                 await agent.extension_request("_test/echo")

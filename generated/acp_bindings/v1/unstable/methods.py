@@ -940,6 +940,8 @@ class Agent(Handler):
         info: Implementation | None
         capabilities: AgentCapabilities | None
 
+        def _caller(self) -> RemoteClient: ...
+
     async def initialize(self, request: InitializeRequest, context: Context) -> InitializeResponse:
         """Answers with this agent's `info`, `capabilities` and `auth_methods`."""
         from ...runtime.opening import welcome
@@ -1122,6 +1124,8 @@ class Client(Handler):
         info: Implementation | None
         capabilities: ClientCapabilities | None
 
+        def _caller(self) -> RemoteAgent: ...
+
     @stub
     async def fs_write_text_file(self, request: WriteTextFileRequest, context: Context) -> WriteTextFileResponse:
         """`fs/write_text_file`: the agent writes a text file through the client. Needs
@@ -1231,6 +1235,8 @@ class Proxy(Handler):
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: Any | None
+
+        def _caller(self) -> RemoteClient: ...
 
     @stub
     async def proxy_initialize(self, request: InitializeProxyRequest, context: Context) -> InitializeProxyResponse:

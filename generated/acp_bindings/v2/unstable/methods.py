@@ -762,6 +762,8 @@ class Agent(Handler):
         info: Implementation | None
         capabilities: AgentCapabilities | None
 
+        def _caller(self) -> RemoteClient: ...
+
     async def initialize(self, request: InitializeRequest, context: Context) -> InitializeResponse:
         """Answers with this agent's `info`, `capabilities` and `auth_methods`."""
         from ...runtime.opening import welcome
@@ -932,6 +934,8 @@ class Client(Handler):
         info: Implementation | None
         capabilities: ClientCapabilities | None
 
+        def _caller(self) -> RemoteAgent: ...
+
     @stub
     async def session_request_permission(
         self, request: RequestPermissionRequest, context: Context
@@ -990,6 +994,8 @@ class Proxy(Handler):
     if TYPE_CHECKING:
         info: Implementation | None
         capabilities: Any | None
+
+        def _caller(self) -> RemoteClient: ...
 
     @stub
     async def proxy_initialize(self, request: InitializeProxyRequest, context: Context) -> InitializeProxyResponse:
