@@ -354,6 +354,9 @@ class Allocator:
         merged = NO_FIELDS
         for _, shape in shapes:
             merged = self.unfolder.merge(merged, replace(shape, required=frozenset()))
+        for wire in sorted({one.wire for one in fields} & {one.wire for one in merged.fields}):
+            twice = f"{wire!r} described beside groups of properties and in one of them"
+            self.problems.add(pointer, twice, "one place")
         return (*fields, *settled(merged)), (groups.exclusive, shapes)
 
     def _groups(self, resolved: ResolvedGroups | None, named: tuple[ir.Field, ...]) -> ir.Groups | None:

@@ -172,6 +172,10 @@ SHAPES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {"A": obj({"x": STRING}, oneOf=[{"required": ["x"]}, {"required": ["y"]}])},
         "/$defs/A/oneOf/1", "'y' required of a group and not described", "a property",
     ),
+    "a property beside groups and in one of them": (
+        {"A": obj({"x": STRING}, oneOf=[obj({"x": STRING}, "x"), obj({"y": STRING}, "y")])},
+        "/$defs/A", "'x' described beside groups of properties and in one of them", "one place",
+    ),
     "a record with groups": (
         {"A": obj({"x": STRING}, additionalProperties=True, anyOf=[obj({"y": STRING})])}, A, "record", "other"
     ),
