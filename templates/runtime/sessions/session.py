@@ -14,12 +14,14 @@ from .. import jsonrpc
 from ..codec import convert
 from ..errors import AcpError, ConnectionClosed
 from .ending import Ending
+from .permissions import cancelled
 from .rules import activity_of
 from .state import SessionState
 from .turns import Turn, Update
 
 if TYPE_CHECKING:
     from ..remote import Remote
+    from ..routing import MethodSpec
     from .permissions import Policy
 
 UPDATES_KEPT = 1024
@@ -70,7 +72,7 @@ class Session(Generic[Update, Block, State]):
         (in version 1 the next one is sent when the one before is over). `timeout` is for the whole turn, in seconds.
         Raises ValueError for an empty list.
         """
-        form = self._form("session/prompt")
+        form = self._spec("session/prompt").params
         request: Any
         if isinstance(prompt, str):
             request = convert({"sessionId": self.id, "prompt": [{"type": "text", "text": prompt}]}, form)
@@ -124,7 +126,7 @@ class Session(Generic[Update, Block, State]):
         if kind or self._version > 1:
             body["type"] = kind or "id"
         known: list[Any] = []
-        request = convert(body, self._form(method))
+        request = convert(body, self._spec(method).params)
         response = await self.agent._call(method, request, None, lambda _: known.append(self.state.config_options))
         # An update after the answer may have been here first, and is the newer one.
         if self.state.config_options is known[0]:
@@ -139,10 +141,10 @@ class Session(Generic[Update, Block, State]):
             return
         await self.leave()
         method = "session/close"
-        if self._form(method, None) is None:
+        if ("agent", "request", method) not in self.agent._methods:
             return
         try:
-            await self.agent._call(method, self._form(method)(session_id=self.id), self.grace)
+            await self.agent._call(method, self._spec(method).params(session_id=self.id), self.grace)
         except AcpError as error:
             # An agent that does not know it any more, or that cannot close sessions, leaves nothing to do.
             log.debug("session %s was not closed at the agent: %s", self.id, error)
@@ -204,7 +206,7 @@ class Session(Generic[Update, Block, State]):
                 self._asked.discard(called_off)
             task.cancel()
             task.add_done_callback(_log_late)
-        return convert({"outcome": {"outcome": "cancelled"}}, form)
+        return cancelled(form)
 
     # what its turns need
 
@@ -212,12 +214,8 @@ class Session(Generic[Update, Block, State]):
     def _version(self) -> int:
         return self.state.version
 
-    def _form(self, method: str, *default: Any) -> Any:
-        found = self.agent._methods.get(("agent", "request", method))
-        if found is None and default:
-            return default[0]
-        assert found is not None
-        return found.params
+    def _spec(self, method: str) -> MethodSpec:
+        return self.agent._methods["agent", "request", method]
 
     async def _admit(self, turn: Turn[Update]) -> None:
         """Wait until a turn may begin: in version 1 after the others, always after those that were cancelled."""
@@ -241,9 +239,6 @@ class Session(Generic[Update, Block, State]):
     def _release(self, turn: Turn[Update]) -> None:
         with contextlib.suppress(ValueError):
             self._turns.remove(turn)
-
-    def _result(self, method: str) -> Any:
-        return self.agent._methods["agent", "request", method].result
 
     async def _send(self, request: Any, then: Callable[[jsonrpc.Response], None]) -> Any:
         # A turn takes as long as it takes: the limit for calls is not for it.

@@ -181,7 +181,7 @@ class Turn(Generic[Update]):
         In version 1 it ends the turn, in version 2 it says that the message is in the conversation.
         """
         try:
-            response = read_result(answer, "session/prompt", self._session._result("session/prompt"))
+            response = read_result(answer, "session/prompt", self._session._spec("session/prompt").result)
         except (RequestError, ProtocolError) as error:
             self._failed(error)
             return

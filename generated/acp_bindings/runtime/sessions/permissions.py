@@ -91,5 +91,10 @@ async def answered(policy: Policy, request: Any, form: Any) -> Any:
     """A policy's answer to a request, as the response type `form`."""
     option = await choose(policy, request)
     if option is None:
-        return convert({"outcome": {"outcome": "cancelled"}}, form)
+        return cancelled(form)
     return convert({"outcome": {"outcome": "selected", "optionId": option.option_id}}, form)
+
+
+def cancelled(form: Any) -> Any:
+    """The answer that nothing was chosen, as the response type `form`."""
+    return convert({"outcome": {"outcome": "cancelled"}}, form)
